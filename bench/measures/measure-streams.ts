@@ -46,12 +46,14 @@ async function streamAtOnce(
     }),
   );
   const lag = getSummary(result, 'lag');
+  const firstFrame = getSummary(result, 'first_frame');
   const open = `${result.completed} whole streams, all open together for ${result.seconds.toFixed(1)} s`;
   return {
     figures: [
       { name: `${name}, lag p50`, value: lag.p50, unit: 'ms' },
       { name: `${name}, lag p99`, value: lag.p99, unit: 'ms', bar },
       { name: `${name}, lag max`, value: lag.max, unit: 'ms' },
+      { name: `${name}, first frame, on a new connection, p99`, value: firstFrame.p99, unit: 'ms' },
     ] satisfies Figure[],
     remarks: [...describeLoad(`${name}: ${open}`, result, usage), ...remarkFailures(name, result)],
     details: { streams: count, ...result, cpu: usage },

@@ -23,6 +23,7 @@ import { autoTopUpOperations } from './resources/auto-top-up/operations.ts';
 import { availabilityOperations } from './resources/availability/operations.ts';
 import { claimsNoticeOperations } from './resources/claims-notices/operations.ts';
 import { delegationSignerOperations } from './resources/delegation-signers/operations.ts';
+import { disputeOperations } from './resources/disputes/operations.ts';
 import { domainOperations } from './resources/domains/operations.ts';
 import { eventOperations } from './resources/events/operations.ts';
 import { orderOperations } from './resources/orders/operations.ts';
@@ -76,6 +77,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...walletOperations(),
     ...topUpOperations(deps),
     ...autoTopUpOperations(deps),
+    ...disputeOperations(deps),
     ...receiptOperations(),
     ...orderOperations(),
     ...eventOperations(),

@@ -6,7 +6,7 @@ export const referenceTopics: readonly Topic[] = [
   {
     name: 'Wallet',
     description: 'Beyond the contract of the service: money, and what it was spent on.',
-    prefixes: ['wallet', 'top_ups', 'auto_top_up', 'receipts', 'orders'],
+    prefixes: ['wallet', 'top_ups', 'auto_top_up', 'payment_events', 'receipts', 'orders'],
   },
   {
     name: 'Tokens',

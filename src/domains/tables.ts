@@ -54,6 +54,7 @@ interface WalletsTable {
   workspace_id: Generated<string>;
   available_cents: Generated<number>;
   held_cents: Generated<number>;
+  disputed_cents: Generated<number>;
   updated_at: Generated<Date>;
 }
 
@@ -116,6 +117,20 @@ interface AutoTopUpsTable {
   untold_payment_id: string | null;
   limit_told_in: Date | null;
   updated_at: Generated<Date>;
+  disputed_card: string | null;
+}
+
+export type DisputeState = 'open' | 'won' | 'lost';
+
+interface DisputesTable {
+  workspace_id: Generated<string>;
+  id: string;
+  payment_id: string;
+  amount_cents: number;
+  state: DisputeState;
+  untold: Generated<boolean>;
+  created_at: Date;
+  updated_at: Date;
 }
 
 export type RenewalState =
@@ -280,6 +295,8 @@ interface OrdersTable {
   settled_by_hand: string | null;
   registry_said: string | null;
   waits_for_credit: Generated<boolean>;
+  price_unasked: Generated<boolean>;
+  sent_at: Date | null;
 }
 
 interface ClaimsNoticesTable {
@@ -308,6 +325,7 @@ interface ZonesTable {
   ds_removed_at: Date | null;
   dnssec_refusal: string | null;
   dnssec_failure: string | null;
+  dnssec_registry_said: string | null;
   dnssec_attempts: Generated<number>;
   dnssec_next_look_at: Date | null;
   dnssec_lease_until: Date | null;
@@ -448,6 +466,7 @@ export interface WorkspaceTables {
   webhook_attempts: WebhookAttemptsTable;
   auto_top_ups: AutoTopUpsTable;
   claims_notices: ClaimsNoticesTable;
+  disputes: DisputesTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -482,4 +501,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'webhook_attempts',
   'auto_top_ups',
   'claims_notices',
+  'disputes',
 ] as const);

@@ -35,7 +35,7 @@ import {
 } from './renewals/index.ts';
 import { defineSignIns } from './resources/sign-ins/index.ts';
 import { watchTransfers } from './transfers-out/index.ts';
-import { defineLedgerAudit, definePayments, runAutoTopUps } from './wallet/index.ts';
+import { defineLedgerAudit, definePayments, mailDisputes, runAutoTopUps } from './wallet/index.ts';
 import { systemDb } from './workspace-scope.ts';
 
 export interface Workers {
@@ -124,7 +124,10 @@ export function createWorkers(deps: Dependencies): Workers {
   const topUps = createPeriodicWorker({
     name: 'automatic top-ups',
     intervalMs: TOP_UPS_INTERVAL_MS,
-    pass: (signal) => runAutoTopUps({ ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) }, signal),
+    async pass(signal) {
+      await runAutoTopUps({ ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) }, signal);
+      await mailDisputes(deps);
+    },
     logger: deps.logger,
   });
   // A renewal that the wallet did not cover may be charged as soon as it does.

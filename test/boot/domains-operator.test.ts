@@ -91,8 +91,11 @@ test('the verbs go through the server that holds the store, and do without one',
 
 const WRONG: readonly [args: readonly string[], message: RegExp][] = [
   [['order', 'complete', 'ord_1'], /required option '--reason <text>'/],
-  [['epp-server', '--wrong-answers', '2'], /share from 0 to 1/],
-  [['epp-server', '--seed', 'x'], /whole number of at most nine digits/],
+  [['epp-server', '--registrar', 'x'], /Use id:password/],
+  [
+    [...'epp-server --key k --cert c --registrar demo:secret-1 --habits none.yaml'.split(' ')],
+    /none\.yaml: cannot be read: ENOENT/,
+  ],
   [['token', 'mint', '--scope', 'admin'], /Allowed choices are read, write/],
   [['wallet', 'top-up', '--cents', '1.5'], /whole number of cents from 1 to 100000000/],
 ];

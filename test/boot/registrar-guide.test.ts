@@ -1,19 +1,21 @@
 /** docs/registrar.md is true: its commands work as they stand, against the program's own EPP server, and its tables are those of the file. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { Habits } from '../../src/command-line/domains/epp-server/habits-schema.ts';
 import { Setup } from '../../src/domains/boot/setup/setup-schema.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
 import { FREE_PORTS, launch, makeFolder, startServer, waitFor } from './server-process.ts';
 
 const run = promisify(execFile);
 const guide = await readFile(fileURLToPath(new URL('../../docs/registrar.md', import.meta.url)), 'utf8');
+const examples = fileURLToPath(new URL('../../examples', import.meta.url));
 const relayFile = fileURLToPath(new URL('./verb-relay.ts', import.meta.url));
 const blocks = [...guide.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 const READY_MS = 90_000;
@@ -21,13 +23,14 @@ const READY_MS = 90_000;
 test('its commands work, in the order in which it gives them', async (t) => {
   const folder = await makeFolder(t);
   const verbs = await serveVerbs(t, folder);
-  let [registry, service] = ['', ''];
+  await symlink(examples, join(folder, 'examples'));
+  let service = '';
+  let registries: ReadonlyMap<string, string> = new Map();
   const shell: string[] = [];
-  let [registriesStarted, servicesStarted] = [0, 0];
+  let servicesStarted = 0;
   for (const block of blocks) {
     if (block.includes('domains epp-server')) {
-      registry = await startRegistry(t, folder, block);
-      registriesStarted += 1;
+      registries = await startRegistries(t, folder, block);
     } else if (block.includes('-- serve ')) {
       const variables = { IRONCRAFT_DOMAINS_CONFIG_FILE: 'registries.yaml' };
       const { url } = await startServer(t, folder, variables, { only: 'domains' });
@@ -35,16 +38,18 @@ test('its commands work, in the order in which it gives them', async (t) => {
       servicesStarted += 1;
     } else {
       const text = block
-        .replaceAll('epps://127.0.0.1:7700', registry)
+        .replaceAll(/epps:\/\/127\.0\.0\.1:(\d+)/g, (address, port) => registries.get(port) ?? address)
         .replaceAll('http://127.0.0.1:8788/api/v1', service);
       shell.push(await runOnceRegistered(() => runShell(folder, verbs, text)));
     }
   }
-  assert.deepEqual([registriesStarted, servicesStarted], [1, 1]);
+  assert.deepEqual([registries.size, servicesStarted], [3, 1]);
   const shown = shell.join('\n');
-  assert.match(shown, /alpha takes the login[\s\S]*beta takes the login/);
+  assert.match(shown, /alpha takes the login[\s\S]*beta takes the login[\s\S]*gamma takes the login/);
   assert.match(shown, /"domain":"gold\.com","kind":"registration","status":"(Completed|Pending)"/);
-  assert.match(shown, /2 names were asked about; 0 differ/);
+  assert.match(shown, /^found\.dev .+\n3 names were asked about; 1 differ[\s\S]*^1 names were imported, 0 were not/m);
+  assert.match(shown, /^lost\.dev {2}.+/m);
+  assert.match(shown, /"domain":"quick-transfer-shop\.org","kind":"restoration","status":"(Completed|Pending)"/);
   assert.match(shown, /^alpha {2}\d+\.\d\d left at /m);
   assert.match(shown, /_full_0: OK[\s\S]*_hdl_0: OK/);
   const deposited = await Promise.all(
@@ -70,6 +75,29 @@ test('its tables have the members of the file, all of them', () => {
   }
 });
 
+test('its table of habits has the members of their file, all of them', () => {
+  const start = guide.indexOf('| what the registry does | member |');
+  const table = guide.slice(start, guide.indexOf('\n\n', start));
+  const named = [...table.matchAll(/\| (`[^|]*) \|$/gm)].flatMap(([, cell = '']) => {
+    const [first = '', ...others] = [...cell.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name);
+    return cell.includes('`: ') ? others.map((name) => `${first}.${name}`) : [first, ...others];
+  });
+  const members = Object.entries(Habits.properties).flatMap(([group, schema]) => {
+    const inner = 'items' in schema ? schema.items : schema;
+    return 'properties' in inner ? Object.keys(inner.properties).map((member) => `${group}.${member}`) : [group];
+  });
+  assert.deepEqual([...new Set(named)].sort(), members.sort());
+});
+
+test('each test that it names is there, and speaks to the server over EPP', async () => {
+  const named = [...guide.matchAll(/`(src\/\S+\.test\.ts)` \|$/gm)].map(([, file = '']) => file);
+  assert.equal(named.length, 10);
+  for (const file of named) {
+    const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
+    assert.match(source, /support\/(domains-over-epp|three-registries)\.ts/, file);
+  }
+});
+
 /** Whoever reads along is slower: what was bought is registered by then, and a name that is not yet is a conflict. */
 async function runOnceRegistered(block: () => Promise<string>): Promise<string> {
   for (const deadline = Date.now() + READY_MS; ; ) {
@@ -82,22 +110,25 @@ async function runOnceRegistered(block: () => Promise<string>): Promise<string> 
   }
 }
 
-/** Gives its address; the port of the page may be taken here. */
-async function startRegistry(t: TestContext, folder: string, block: string): Promise<string> {
-  const [, words = ''] = /-- (domains epp-server [\s\S]*)$/.exec(block.replaceAll('\\\n', ' ')) ?? [];
-  const args = words
-    .trim()
-    .split(/\s+/)
-    .map((word) => (word === '7700' ? '0' : word));
-  const server = launch(args, folder, { IRONCRAFT_DATA_DIR: join(folder, '.registry') });
-  t.after(async () => {
-    server.child.kill('SIGTERM');
-    await server.ended;
-  });
-  return waitFor('an EPP server', READY_MS, async () => {
-    if (server.child.exitCode !== null) throw new Error(server.stderr());
-    return /served at (epps:\S+)/.exec(server.stdout())?.[1];
-  });
+/** Gives their addresses by the ports of the page, which may be taken here. */
+async function startRegistries(t: TestContext, folder: string, block: string): Promise<ReadonlyMap<string, string>> {
+  const [, words = ''] = /-- (domains epp-server [\s\S]*?) &$/m.exec(block.replaceAll('\\\n', ' ')) ?? [];
+  const addresses = new Map<string, string>();
+  // One after the other: each takes all of a small machine for seconds.
+  for (const [, name = '', port = ''] of block.matchAll(/^registry (\w+) (\d+)$/gm)) {
+    const args = words.trim().replaceAll('$1', name).replaceAll('$2', '0').split(/\s+/);
+    const server = launch(args, folder, { IRONCRAFT_DATA_DIR: join(folder, `.registry-${name}`) });
+    t.after(async () => {
+      server.child.kill('SIGTERM');
+      await server.ended;
+    });
+    const address = await waitFor(`the registry ${name}`, READY_MS, async () => {
+      if (server.child.exitCode !== null) throw new Error(server.stderr());
+      return /served at (epps:\S+)/.exec(server.stdout())?.[1];
+    });
+    addresses.set(port, address);
+  }
+  return addresses;
 }
 
 /** Runs the lines as they stand, and gives what they print: see operating-guide.test.ts. */

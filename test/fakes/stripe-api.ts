@@ -126,6 +126,9 @@ export function serveStripe(state: StripeState, asked: StripeRequest): StripeRep
   if (route === 'POST billing_portal') return createPortal(state, asked);
   if (route === 'POST checkout') return createSession(state, asked);
   if (route === 'POST payment_methods' && action === 'detach') return detachCard(state, id);
+  if (route === 'GET checkout' && action === undefined) {
+    return listSessions(state, searchParams.get('payment_intent') ?? '');
+  }
   if (route === 'GET checkout') return found(state.sessions.get(action ?? ''));
   return invalid({ message: `Unrecognized request URL (${asked.method}: ${asked.path}).` }, 404);
 }
@@ -211,6 +214,11 @@ function createRefund(state: StripeState, { body }: StripeRequest): StripeReply 
 
 function listRefunds(state: StripeState, intentId: string): StripeReply {
   const data = [...state.refunds.values()].filter(({ payment_intent }) => payment_intent === intentId);
+  return { status: 200, body: { object: 'list', data, has_more: false } };
+}
+
+function listSessions(state: StripeState, intentId: string): StripeReply {
+  const data = [...state.sessions.values()].filter(({ payment_intent }) => payment_intent === intentId);
   return { status: 200, body: { object: 'list', data, has_more: false } };
 }
 

@@ -43,8 +43,8 @@ export interface FakeStripe extends StripeState {
   readonly requests: readonly StripeRequest[];
   /** The next requests meet these, one each, whatever they ask. */
   failNext(...faults: readonly StripeFault[]): void;
-  /** As a person at the checkout page. */
-  paySession(id: string): void;
+  /** As a person at the checkout page. Without an intent `netCents` does not count it. */
+  paySession(id: string, options?: { readonly hasIntent?: boolean }): void;
   expireSession(id: string): void;
   /** As a person who enters this test card on the page that saves one. */
   saveCard(sessionId: string, behaviour?: string): FakeCard;
@@ -157,10 +157,10 @@ export async function startStripe(): Promise<FakeStripe> {
     webhookSecret,
     requests,
     failNext: (...next) => void faults.push(...next),
-    paySession(id) {
+    paySession(id, { hasIntent } = {}) {
       const session = setSession(id, { status: 'complete', payment_status: 'paid' });
       // The domain service counts what was charged by its own intents alone.
-      if (session.customer !== null) payOnPage(state, session);
+      if (hasIntent ?? session.customer !== null) payOnPage(state, session);
     },
     expireSession: (id) => void setSession(id, { status: 'expired' }),
     saveCard: (id, behaviour = 'pm_card_visa') => saveOnPage(state, setSession(id, { status: 'complete' }), behaviour),

@@ -72,6 +72,7 @@ export class RenewalWorld {
       clock: this.clock,
       vault: createVault([createSecretKey(randomBytes(32))]),
       registry: this.registry.asPort(),
+      prices: standardPrices,
       payments: unconfiguredPayments,
       logger,
       nameservers: [],
@@ -84,7 +85,6 @@ export class RenewalWorld {
   startWorker(options: { readonly batchSize?: number } = {}): RenewalWorker {
     return createRenewalWorker({
       ...this.#services,
-      prices: standardPrices,
       placeRenewal: (asked) => this.#place(asked),
       ...options,
     });

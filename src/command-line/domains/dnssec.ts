@@ -17,7 +17,7 @@ export function addDnssec(domains: Command): void {
       'Begins a new key of a signed zone: it signs beside the old one, its DS record takes the old one’s place at the registry, and the old key ' +
         'goes when nobody remembers its DS record. That takes a bit more than a day, and longer where records have long TTLs. Asked for again it changes nothing.',
     )
-    .option('--json', 'print {name, dnssec, roll_state, key_since, next_look_at, problem}')
+    .option('--json', 'print {name, dnssec, roll_state, key_since, next_look_at, problem, registry_said}')
     .action(roll);
   dnssec
     .command('list')
@@ -25,7 +25,7 @@ export function addDnssec(domains: Command): void {
     .description(
       'Lists the zones whose keys are being changed, how far that has come, and what keeps it from going on.',
     )
-    .option('--all', 'every zone that is signed')
+    .option('--all', 'every zone that is signed, or that the registry did not let be signed')
     .option('--json', 'print {zones}')
     .action(list);
 }
@@ -46,7 +46,8 @@ function lineOf(zone: AnswerOf<DomainVerbs, 'roll_key'>): string {
   const state = zone.roll_state ?? zone.dnssec;
   const since = zone.key_since === null ? '' : `key of ${zone.key_since}`;
   const next = zone.next_look_at === null ? '' : `next step ${zone.next_look_at}`;
-  return [zone.name, state, since, next, zone.problem ?? ''].filter((part) => part !== '').join('  ');
+  const said = zone.registry_said === null ? '' : `(the registry: ${zone.registry_said})`;
+  return [zone.name, state, since, next, zone.problem ?? '', said].filter((part) => part !== '').join('  ');
 }
 
 function print(text: string): void {

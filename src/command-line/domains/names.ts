@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { formatEuros } from '../../domains/prices/money.ts';
 import { ask } from './ask.ts';
 
 interface Options {
@@ -32,9 +33,9 @@ export function addNames(domains: Command): void {
     .argument('<name>', 'a name that was retired at most 60 days ago')
     .summary('put a retired name back')
     .description(
-      'Puts a name back into the portfolio that it was retired from, with its records. The registry is asked about it next.',
+      'Puts a name back into the portfolio that it was retired from, with its records. What was paid back for it, as of a name that is deleted soon after its registration, is charged again.',
     )
-    .option('--json', 'print {name, workspace_id}')
+    .option('--json', 'print {name, workspace_id, charged_cents}')
     .action(recover);
   name
     .command('unpaid')
@@ -59,7 +60,7 @@ export function addNames(domains: Command): void {
     .argument('<name>', 'an unassigned name')
     .summary('put an unassigned name into a portfolio')
     .description(
-      'Puts an unassigned name into a workspace’s portfolio, paid for until its term ends. The registry is asked about it next.',
+      'Puts an unassigned name into a workspace’s portfolio, paid for until its term ends. What was paid back for it, as of a name that is deleted soon after its registration, is charged again.',
     )
     .option('--workspace <id|email>', 'the workspace, where there are several')
     .option('--json', 'print {name, workspace_id, workspace_name}')
@@ -122,7 +123,15 @@ async function retire(name: string, { json }: Options): Promise<void> {
 
 async function recover(name: string, { json }: Options): Promise<void> {
   const recovered = await ask('recover_name', { name });
-  print(json ? JSON.stringify(recovered) : `${recovered.name} is in the portfolio of ${recovered.workspace_id} again`);
+  const charged =
+    recovered.charged_cents === 0
+      ? ''
+      : `, and ${formatEuros(recovered.charged_cents)} that were paid back are charged again`;
+  print(
+    json
+      ? JSON.stringify(recovered)
+      : `${recovered.name} is in the portfolio of ${recovered.workspace_id} again${charged}`,
+  );
 }
 
 function print(text: string): void {

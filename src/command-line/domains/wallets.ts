@@ -19,7 +19,10 @@ interface ShowOptions {
 }
 
 export function addWallets(domains: Command): void {
-  const wallet = domains.command('wallet').helpCommand(false).description('show and top up the wallets of workspaces');
+  const wallet = domains
+    .command('wallet')
+    .helpCommand(false)
+    .description('show and top up the wallets of workspaces, and list disputed payments');
   wallet
     .command('top-up')
     .summary('credit a wallet')
@@ -37,6 +40,21 @@ export function addWallets(domains: Command): void {
     .option('--workspace <id|email>', 'the workspace, where there are several')
     .option('--json', 'print {workspace_id, available_cents, held_cents, bookings}')
     .action(show);
+  addDisputes(wallet);
+}
+
+function addDisputes(wallet: Command): void {
+  wallet
+    .command('disputes')
+    .summary('list disputed payments')
+    .description(
+      'Lists payments by card that their holders have disputed at the bank, the newest first; at most 1,000.',
+    )
+    .option(
+      '--json',
+      'print {disputes: [{id, workspace_id, payment_id, amount_cents, state, created_at, available_cents}]}',
+    )
+    .action(listDisputes);
 }
 
 function parseCents(text: string): number {
@@ -58,6 +76,16 @@ async function show({ workspace, json }: ShowOptions): Promise<void> {
       `  ${at}  ${kind.padEnd(8)}${formatEuros(available_cents).padStart(16)} available${formatEuros(held_cents).padStart(16)} held  ${reference}  ${description}`,
   );
   print([describe(answer), ...bookings.map((line) => line.trimEnd())].join('\n'));
+}
+
+async function listDisputes({ json }: { readonly json?: true }): Promise<void> {
+  const answer = await ask('list_disputes', {});
+  if (json) return print(JSON.stringify(answer));
+  const lines = answer.disputes.map(
+    ({ id, workspace_id, payment_id, amount_cents, state, created_at, available_cents }) =>
+      `${created_at}  ${state.padEnd(4)}${formatEuros(amount_cents).padStart(16)}  ${workspace_id} (has ${formatEuros(available_cents)})  ${payment_id}  ${id}`,
+  );
+  print(lines.length === 0 ? 'No payment was disputed.' : lines.join('\n'));
 }
 
 function describe(wallet: Omit<AnswerOf<DomainVerbs, 'show_wallet'>, 'bookings'>): string {

@@ -155,6 +155,6 @@ function openCookieSecrets({ cookieSecrets }: DnsGuardConfig, vault: Vault): Coo
 
 /** `returnUrl`: where the checkout page of a top-up leads afterwards. */
 export function openPayments(config: DomainsConfig, returnUrl: string, logger: Logger): Promise<Payments> {
-  const { stripeKey: secretKey, stripeUrl: apiUrl } = config;
-  return openCardPayments({ secretKey, apiUrl, returnUrl, logger });
+  const { stripeKey: secretKey, stripeUrl: apiUrl, stripeWebhookSecret: webhookSecret } = config;
+  return openCardPayments({ secretKey, apiUrl, webhookSecret, returnUrl, logger });
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
+import { createOperator } from '../operator/index.ts';
 import { readBill } from '../registry/simulated/index.ts';
 import { auditLedger, readWallet } from '../wallet/index.ts';
 import { workspaceDb } from '../workspace-scope.ts';
@@ -85,4 +86,72 @@ test('the days that count are those that were said when the name was registered'
   const { body, text } = await workspace.delete('/domains/shorter.com');
   assert.deepEqual([body.status, body.refunded], ['Deleted', undefined], text);
   assert.equal(await available(workspace), before);
+});
+
+const operator = createOperator({ db, clock, registry: service.registry });
+/** Paid back, as the answer to its deletion was lost and the registry then denied the name; and with our account all the same. */
+async function payBackWrongly(workspace: TestWorkspace, name: string): Promise<void> {
+  const before = await available(workspace);
+  deliver(({ kind }) => (kind === 'domain:delete' ? { kind: 'silent' } : undefined));
+  const { body, text } = await workspace.delete(`/domains/${name}`);
+  assert.equal(body.status, 'Pending', text);
+  service.answerWrongly((_command, named) => (named === name ? 2303 : undefined));
+  deliver(undefined);
+  service.cutConnections();
+  for (let count = 0; count < 3; count += 1) await later(DAY_MS / 8);
+  await domains.resendDeletions();
+  service.answerWrongly(undefined);
+  assert.deepEqual((await workspace.get(`/domains/${name}`)).status, 404);
+  assert.equal(await available(workspace), before + 1_190 - FEE_CENTS);
+  assert.ok((await billOf(name)) > 0, 'the registry bills it: nothing was deleted');
+}
+
+test('a name that turns out to be with us still is put back once it is paid again, once', async () => {
+  const workspace = await owner('still.com');
+  const before = await available(workspace);
+  await payBackWrongly(workspace, 'still.com');
+  const answers = await Promise.allSettled([1, 2, 3].map(() => operator.recover_name({ name: 'still.com' })));
+  const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.charged_cents] : []));
+  assert.deepEqual(done, [1_190 - FEE_CENTS]);
+  assert.equal(await available(workspace), before);
+  const [movement] = (await workspace.get('/wallet/ledger')).body.movements;
+  assert.deepEqual([movement.kind, movement.available_change_cents], ['grace_return', -1_170]);
+  await later(60_000);
+  assert.equal((await workspace.get('/domains/still.com')).body.status, 'Active');
+
+  // Within its days it is deleted again, and paid back again.
+  const { body } = await workspace.delete('/domains/still.com');
+  assert.deepEqual([body.status, body.refunded], ['Deleted', 11.7]);
+  assert.equal(await available(workspace), before + 1_170);
+  assert.equal(await billOf('still.com'), 0);
+  assert.deepEqual(await auditLedger(db), []);
+});
+
+test('a name that nobody pays again is not put back, nor one that the registry has truly taken back', async () => {
+  const workspace = await service.createWorkspace();
+  await workspace.fund(1_190 + 100);
+  await workspace.patch('/registrant', {
+    contact: { street: '1 Lane', city: 'Cork', postal_code: 'C1', country: 'IE' },
+  });
+  for (const domain of ['poor.com', 'rest.com']) {
+    const { status, text } = await workspace.post('/domains', { domain, confirm_price: 11.9 });
+    assert.equal(status, 201, text);
+    if (domain === 'poor.com') await payBackWrongly(workspace, 'poor.com');
+  }
+  await assert.rejects(operator.recover_name({ name: 'poor.com' }), /does not cover/);
+  await assert.rejects(
+    operator.assign_name({ name: 'poor.com', workspace: workspace.workspaceId }),
+    /domains name recover, which charges that again/,
+  );
+  assert.equal(await available(workspace), 80);
+  await workspace.fund(1_090);
+  assert.equal((await operator.recover_name({ name: 'poor.com' })).charged_cents, 1_170);
+  assert.equal(await available(workspace), 0);
+
+  const other = await owner('truly.com');
+  await other.delete('/domains/truly.com');
+  const after = await available(other);
+  await assert.rejects(operator.recover_name({ name: 'truly.com' }), /there is nothing to put back/);
+  assert.equal(await available(other), after);
+  assert.deepEqual(await auditLedger(db), []);
 });

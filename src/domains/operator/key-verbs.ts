@@ -22,7 +22,7 @@ export function createKeyVerbs({ db }: { readonly db: Database }): KeyVerbs {
   };
 }
 
-function show({ dnssec, failure, key_since, name, next_look_at, roll_state }: ZoneKey) {
+function show({ dnssec, failure, key_since, name, next_look_at, registry_said, roll_state }: ZoneKey) {
   return {
     name,
     dnssec,
@@ -30,5 +30,6 @@ function show({ dnssec, failure, key_since, name, next_look_at, roll_state }: Zo
     key_since: key_since?.toISOString() ?? null,
     next_look_at: next_look_at?.toISOString() ?? null,
     problem: failure,
+    registry_said,
   };
 }

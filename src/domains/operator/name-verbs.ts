@@ -3,7 +3,9 @@ import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
 import { assignName, listUnassigned } from '../orders/index.ts';
-import { areTooManyMissing, bringBack, listMissing, retireByHand } from '../portfolio/index.ts';
+import { areTooManyMissing, bringBack, findPaidBack, listMissing, retireByHand } from '../portfolio/index.ts';
+import { formatEuros } from '../prices/money.ts';
+import type { Registry } from '../registry/registry.ts';
 import { listUnpaidProblems } from '../renewals/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { chooseWorkspace } from './choose-workspace.ts';
@@ -23,9 +25,16 @@ export interface NameVerbDependencies {
   readonly clock: Clock;
   /** Of each registry; undefined: all of them. */
   readonly registryZones?: readonly (readonly string[] | undefined)[];
+  /** Absent: what needs one is refused. */
+  readonly registry?: Pick<Registry, 'info'> | undefined;
 }
 
-export function createNameVerbs({ db, clock, registryZones = [undefined] }: NameVerbDependencies): NameVerbs {
+export function createNameVerbs({ db, clock, registry, registryZones = [undefined] }: NameVerbDependencies): NameVerbs {
+  async function isOurs(name: string): Promise<boolean> {
+    if (registry === undefined) throw new OperatorError('No registry is open here. Ask a running server.');
+    return (await registry.info(name))?.isOurs === true;
+  }
+
   async function isAnyStopped(): Promise<boolean> {
     const stopped = await Promise.all(registryZones.map((zones) => areTooManyMissing(db, clock.now(), zones)));
     return stopped.includes(true);
@@ -75,6 +84,12 @@ export function createNameVerbs({ db, clock, registryZones = [undefined] }: Name
     async assign_name({ name: asked, workspace: wanted }) {
       const name = readName(asked);
       const workspace = await chooseWorkspace(db, wanted);
+      const paidBack = await findPaidBack(db, name, clock.now());
+      if (paidBack?.workspaceId === workspace.id) {
+        throw new OperatorError(
+          `${name} was this workspace’s, and ${formatEuros(paidBack.cents)} were paid back for it. Put it back with domains name recover, which charges that again.`,
+        );
+      }
       if ((await assignName(db, name, workspace.id)) === null) {
         throw new OperatorError(`${name} is not unassigned. See: domains name unassigned.`);
       }
@@ -92,10 +107,19 @@ export function createNameVerbs({ db, clock, registryZones = [undefined] }: Name
     },
     async recover_name({ name: asked }) {
       const name = readName(asked);
-      const found = await db.transaction((tx) => bringBack(tx, name, clock.now()));
+      const isShown = (await findPaidBack(db, name, clock.now())) !== undefined && (await isOurs(name));
+      const found = await db.transaction((tx) => bringBack(tx, name, { isShown, now: clock.now() }));
       switch (found.kind) {
         case 'done':
-          return { name, workspace_id: found.row.workspace_id };
+          return { name, workspace_id: found.row.workspace_id, charged_cents: found.chargedCents };
+        case 'unconfirmed':
+          throw new OperatorError(
+            `What ${name} cost was paid back as its registry had taken it back, and the registry does not show it as yours: there is nothing to put back.`,
+          );
+        case 'not_covered':
+          throw new OperatorError(
+            `${name} cost ${formatEuros(found.cents)}, which were paid back and have to be paid again, and the wallet of ${found.workspaceId} does not cover that. Have it topped up (domains wallet top-up) and repeat this.`,
+          );
         case 'taken':
           throw new OperatorError(
             `${name} is in the portfolio of ${found.workspaceId} already, or being bought for it.`,

@@ -5,7 +5,7 @@ import { mintId } from '../../kernel/ids/ids.ts';
 import { type OperatedService, OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
 import { hashToken, issueToken, revokeToken, TOKEN_PREFIX } from '../access/tokens.ts';
 import type { Registry } from '../registry/registry.ts';
-import { credit, readWallet } from '../wallet/index.ts';
+import { credit, listDisputes, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import { createBalanceVerbs, type KnownRegistry } from './balance-verbs.ts';
 import { chooseWorkspace, type FoundWorkspace } from './choose-workspace.ts';
@@ -17,6 +17,8 @@ import { createNameVerbs } from './name-verbs.ts';
 import { createOrderVerbs } from './order-verbs.ts';
 import { createPortfolioVerbs } from './portfolio-verbs.ts';
 import { type DomainVerbs, domainVerbs } from './verbs.ts';
+
+const DISPUTES_LISTED = 1_000;
 
 export interface OperatorDependencies {
   readonly db: Database;
@@ -37,6 +39,7 @@ export function createOperator({ db, clock, registry, registries }: OperatorDepe
     ...createNameVerbs({
       db,
       clock,
+      registry,
       ...(registries === undefined ? {} : { registryZones: registries.map(({ zones }) => zones) }),
     }),
     ...createOrderVerbs({ db, clock }),
@@ -80,6 +83,10 @@ export function createOperator({ db, clock, registry, registries }: OperatorDepe
         credited_cents: cents,
         reference,
       };
+    },
+    async list_disputes() {
+      const disputes = await listDisputes(systemDb(db), DISPUTES_LISTED);
+      return { disputes: disputes.map((row) => ({ ...row, created_at: row.created_at.toISOString() })) };
     },
     async show_wallet({ workspace: wanted }) {
       const workspace = await chooseWorkspace(db, wanted);

@@ -52,6 +52,7 @@ test('a new key is begun for a zone that is signed, and for no other', async () 
     key_since: '2027-01-01T00:00:00.000Z',
     next_look_at: null,
     problem: null,
+    registry_said: null,
   };
   assert.deepEqual(rolled, { ...shown, roll_state: 'signing' });
   assert.equal((await listed(true))[0]?.name, zone.name);

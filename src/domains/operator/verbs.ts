@@ -51,7 +51,10 @@ const zoneKey = Type.Object({
   roll_state: Type.Union([Type.String(), Type.Null()]),
   key_since: Type.Union([Type.String(), Type.Null()]),
   next_look_at: Type.Union([Type.String(), Type.Null()]),
+  /** As its owner reads it. */
   problem: Type.Union([Type.String(), Type.Null()]),
+  /** The registry's own words of it. */
+  registry_said: Type.Union([Type.String(), Type.Null()]),
 });
 
 /** `workspace` is a workspace's id or a user's e-mail address; it may be left out where there is one workspace. */
@@ -125,7 +128,8 @@ const verbs = {
   /** Puts a name back into the portfolio that it was retired from. */
   recover_name: {
     request: Type.Object({ name: Type.String({ maxLength: 1_000 }) }),
-    answer: Type.Object({ name: Type.String(), workspace_id: Type.String() }),
+    /** `charged_cents`: what had been paid back for the name, and is paid again. */
+    answer: Type.Object({ name: Type.String(), workspace_id: Type.String(), charged_cents: Type.Integer() }),
   },
   /** Messages of the registry that nothing follows from by itself, in the order in which they came. */
   unknown_messages: {
@@ -276,6 +280,25 @@ const verbs = {
         }),
       ),
       next_after: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  /** Payments by card that were disputed, the newest first. */
+  list_disputes: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      disputes: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          workspace_id: Type.String(),
+          payment_id: Type.String(),
+          amount_cents: Type.Integer(),
+          /** `open`, `won` or `lost`. */
+          state: Type.String(),
+          created_at: Type.String(),
+          /** What the workspace has now. */
+          available_cents: Type.Integer(),
+        }),
+      ),
     }),
   },
   show_wallet: {

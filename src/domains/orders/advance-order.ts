@@ -25,6 +25,7 @@ import {
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
+import { type PriceOutcome, settlePrice } from './settle-price.ts';
 import { countSubmission, findOrder, leaseOrder, uncountSubmission, updateOrder } from './store.ts';
 import { noteUnassigned } from './unassigned-names.ts';
 
@@ -67,6 +68,11 @@ export function advanceOrder(
 
 async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst: boolean): Promise<OrderOutcome> {
   let order = leased;
+  if (order.price_unasked) {
+    const priced = await settlePrice(deps, order);
+    if (priced.kind !== 'agreed') return orderOutcome(await withoutPrice(deps, order, priced));
+    order = priced.order;
+  }
   if (order.state === 'paying') {
     const paid = await pay(deps, order);
     if (paid.state !== 'held') return orderOutcome(paid);
@@ -91,6 +97,20 @@ async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst:
     order = counted;
   }
   return orderOutcome(await submit(deps, order));
+}
+
+async function withoutPrice(
+  deps: OrderDependencies,
+  order: OrderRow,
+  priced: Exclude<PriceOutcome, { readonly kind: 'agreed' }>,
+): Promise<OrderRow> {
+  if (priced.kind === 'failed') {
+    const declined = { kind: 'invalid_amount', message: priced.failure.message } as const;
+    await failOrder(deps, order, priced.failure, order.state === 'paying' ? { declined } : {});
+  } else if (priced.error !== undefined) {
+    return waitForAnswer(deps, order, priced.error);
+  }
+  return reread(deps, order);
 }
 
 /** Writes down what the registry has of the name before anything is sent. `waits`: it does not answer, or another worker does so. */
@@ -306,6 +326,8 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
       return (await markPending(deps, order, dateAfter(deps, pendingCheckMs(order)))) ?? reread(deps, order);
     case 'ours_before':
       return failAsOurs(deps, order, info);
+    case 'unclear':
+      return waitForOperator(deps, order);
     case 'nothing':
       return 'nothing';
     default:
@@ -368,6 +390,23 @@ async function waitForApplication(deps: OrderDependencies, order: OrderRow): Pro
   });
   return changed ?? reread(deps, order);
 }
+
+/** The order did it, or somebody by hand: whoever knows ends it. Its price stays set aside. */
+async function waitForOperator(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const { clock, db, logger } = deps;
+  const now = clock.now();
+  if (order.attention_since === null) logger.error({ order: order.id, name: order.name }, RESTORED_BY_WHOM);
+  const attention = order.attention_since === null ? { attention_since: now, attention_reason: RESTORED_BY_WHOM } : {};
+  const nextLookAt = new Date(now.getTime() + nextUnknownLookMs(order, now));
+  const change = { nextLookAt, isLeased: false, attention, now };
+  return (
+    (await updateOrder(workspaceDb(db, order.workspace_id), order.id, ['submitted'], change)) ?? reread(deps, order)
+  );
+}
+
+const RESTORED_BY_WHOM =
+  'The answer to a restoration was lost, the name is restored, and the registry does not tell whether by this order: end it with ' +
+  '`ironcraft domains order complete`, or `cancel` where somebody restored the name by hand.';
 
 function waitForAnswer(deps: OrderDependencies, order: OrderRow, error: RegistryUnavailable): Promise<OrderRow> {
   if (!(error instanceof RegistryBusy)) return scheduleCheck(deps, order, error.message);

@@ -27,7 +27,8 @@ export async function buy(
   { deadline, term }: { readonly deadline: Deadline; readonly term?: RenewedTerm },
 ): Promise<OrderRow> {
   // A card is charged first: what the registry has then may be another thing.
-  const isSentAtOnce = needsBaseline(purchase.kind) && purchase.instrument === undefined;
+  const isSentAtOnce =
+    needsBaseline(purchase.kind) && purchase.instrument === undefined && purchase.isPriceUnasked !== true;
   const baseline = isSentAtOnce ? await readBaseline(deps, purchase.name) : undefined;
   const { order, isNew } = await placeOrder(deps, { ...purchase, baseline }, term);
   const first = isNew ? advanceOrder(deps, order, { isFirst: true }) : Promise.resolve(orderOutcome(order));

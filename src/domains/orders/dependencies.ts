@@ -3,6 +3,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { BackgroundWork } from '../background-work.ts';
+import type { PriceBook } from '../prices/price-book.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 
@@ -12,6 +13,7 @@ export interface OrderDependencies {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly registry: Registry;
+  readonly prices: PriceBook;
   readonly payments: Payments;
   readonly logger: Logger;
   /** Orders whose callers were answered before they ended. */

@@ -8,10 +8,11 @@ import type { OrderRow } from './order.ts';
  * - `done`: it shows what the order did, and not merely what the order is for.
  * - `under_way`: its command is pending.
  * - `ours_before`: the name is with our registrar account, and not by this order.
+ * - `unclear`: it is done, and by whom the registry does not tell.
  */
-export type Evidence = 'done' | 'under_way' | 'ours_before' | 'nothing';
+export type Evidence = 'done' | 'under_way' | 'ours_before' | 'unclear' | 'nothing';
 
-/** How far the registry's clock may be behind ours. */
+/** How far the registry's clock and ours may be apart. */
 const CLOCK_TOLERANCE_MS = 3_600_000;
 
 /** `isAnnounced`: a message of the registry says that a transfer of ours has ended. Throws `RegistryUnavailable`. */
@@ -37,10 +38,22 @@ export async function readEvidence(
     case 'restoration':
       if (info?.isOurs !== true) return 'nothing';
       // One that waits for its report is sent that.
-      return statuses.some((status) => IN_REDEMPTION.includes(status)) ? 'nothing' : 'done';
+      if (statuses.some((status) => IN_REDEMPTION.includes(status))) return 'nothing';
+      return order.state === 'pending' ? 'done' : whoRestored(order, info);
     default:
       return order.kind satisfies never;
   }
+}
+
+/**
+ * A restoration is an update (RFC 3915 4.2.5): where the name's last one is of the time in which commands left for the order it is the order's,
+ * as a name is restored once. Earlier or later it may be somebody else's, or there was another update since.
+ */
+function whoRestored({ created_at: createdAt, sent_at: sentAt }: OrderRow, { updatedAt }: RegistryDomain): Evidence {
+  if (updatedAt === null) return 'unclear';
+  const updated = new Date(updatedAt).getTime();
+  const isSince = updated >= createdAt.getTime() - CLOCK_TOLERANCE_MS;
+  return isSince && updated <= (sentAt ?? createdAt).getTime() + CLOCK_TOLERANCE_MS ? 'done' : 'unclear';
 }
 
 /** RFC 3915 3.1. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startDomains } from '../../../test/support/domains.ts';
 import { silent, testCa } from '../../../test/support/epp.ts';
+import { standardPrices } from '../../../test/support/prices.ts';
 import { answerWith, openScriptedEpp } from '../../../test/support/scripted-epp.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { createBackgroundWork } from '../background-work.ts';
@@ -38,7 +39,15 @@ test('messages of two registries that have the same id and time are both kept, e
   await registry.start();
   const { db, vault } = service;
   const background = createBackgroundWork(silent);
-  const parts = { db, vault, clock: systemClock, logger: silent, payments: unconfiguredPayments, background };
+  const parts = {
+    db,
+    vault,
+    clock: systemClock,
+    logger: silent,
+    payments: unconfiguredPayments,
+    background,
+    prices: standardPrices,
+  };
   await createOrderWorker({ ...parts, registry, nameservers: [] }).sweep();
   const { messages } = await createOperator(parts).unknown_messages({});
   const ours = messages.filter(({ message_id }) => message_id === '1').map(({ registry, text }) => [registry, text]);

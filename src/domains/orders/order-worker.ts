@@ -75,11 +75,13 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
   );
   const queues = readers.map((read, index) => createWorker(`messages of ${registry.members[index]?.id}`, read));
   const names = registry.members.map((member) =>
-    createWorker(`names at ${member.id}`, (signal) =>
-      doDuty(deps, { registry: member.id, duty: 'names' }, ({ isKept }) =>
+    createWorker(`names at ${member.id}`, async (signal) => {
+      // Nothing is written each second for what is due a few times a day.
+      if ((await listStale(deps, member, 1)).length === 0) return;
+      await doDuty(deps, { registry: member.id, duty: 'names' }, ({ isKept }) =>
         inBackground(() => syncStale(deps, member, isKept), { signal }),
-      ),
-    ),
+      );
+    }),
   );
   const workers = [...queues, ...orders, refunds, ...names];
   const runAll = (some: readonly PeriodicWorker[]) => Promise.all(some.map((worker) => worker.runPass()));
@@ -248,20 +250,26 @@ async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: 
   if (row !== undefined) await syncDomain({ db, registry, now: clock.now() }, row, { isAnnounced: true });
 }
 
+function listStale({ clock, db }: OrderDependencies, { zones }: Pick<RegistryMember, 'zones'>, limit: number) {
+  const now = clock.now().getTime();
+  const before = {
+    synced: new Date(now - STALE_AFTER_MS),
+    unreported: new Date(now - UNREPORTED_AFTER_MS),
+    missing: new Date(now - MISSING_LOOK_MS),
+  };
+  return listStaleDomains(systemDb(db), before, zones, limit);
+}
+
 /** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
 async function syncStale(
   deps: OrderDependencies,
-  { id, zones }: RegistryMember,
+  member: RegistryMember,
   isKept: () => Promise<boolean>,
 ): Promise<boolean> {
   const { db, registry, clock, logger } = deps;
+  const { id, zones } = member;
   const now = clock.now();
-  const before = {
-    synced: new Date(now.getTime() - STALE_AFTER_MS),
-    unreported: new Date(now.getTime() - UNREPORTED_AFTER_MS),
-    missing: new Date(now.getTime() - MISSING_LOOK_MS),
-  };
-  const stale = await listStaleDomains(systemDb(db), before, zones, BATCH_SIZE);
+  const stale = await listStale(deps, member, BATCH_SIZE);
   let isStopped = stale.length > 0 && (await areTooManyMissing(db, now, zones));
   try {
     for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {

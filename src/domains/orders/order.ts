@@ -20,11 +20,14 @@
  *   only one to have sent a command.
  * - A refusal because our account at the registry has no credit (2104) is nobody's fault but ours: the order keeps its hold and waits for
  *   the operator, who is told, and for credit.
+ * - An order that was placed while the registry was too busy to say its price asks for that first, before a card is charged and before
+ *   anything is sent; it fails where that is another than its caller has agreed to.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
  * - An application in a sunrise is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
  *   the operator.
- * - A restoration is done when the name is ours and not in its redemption period any more.
+ * - A restoration is done when the name is ours and not in its redemption period any more; after a lost answer, when the name was changed last while
+ *   commands left for it. Else it may have been restored by hand, and waits for the operator.
  * - One acquisition of a name, one renewal of a term, one restoration of a name at a time, and one order of an Idempotency-Key: unique indexes keep that.
  */
 import type { Selectable } from 'kysely';
@@ -61,6 +64,8 @@ export interface Purchase {
   readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean } | undefined;
   /** What auto-renew will cost a name with a price of its own. */
   readonly renewalFee?: RenewalFee | undefined;
+  /** The registry was too busy to say the price: it is asked before anything is charged or sent (settle-price.ts). */
+  readonly isPriceUnasked?: boolean | undefined;
 }
 
 /** What has come of an order so far. */
@@ -72,7 +77,7 @@ export type OrderOutcome =
 
 export function orderOutcome(order: OrderRow): OrderOutcome {
   // Nothing comes of asking again at once.
-  if (order.waits_for_credit && !isOver(order)) return { kind: 'pending', order };
+  if ((order.waits_for_credit || order.price_unasked) && !isOver(order)) return { kind: 'pending', order };
   switch (order.state) {
     case 'completed':
     case 'pending':
@@ -94,7 +99,13 @@ export function describeOrder({ kind, name }: Pick<OrderRow, 'kind' | 'name'>): 
 
 /** Why an order failed, as its caller sees it. */
 export interface OrderFailure {
-  readonly code: 'registration_failed' | 'renew_failed' | 'transfer_failed' | 'restore_failed' | 'payment_failed';
+  readonly code:
+    | 'registration_failed'
+    | 'renew_failed'
+    | 'transfer_failed'
+    | 'restore_failed'
+    | 'payment_failed'
+    | 'price_changed';
   /** In our own words. */
   readonly message: string;
   /** The registry's, for the operator alone. */

@@ -6,7 +6,7 @@
 import type { Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
-import { holdCharge, refundHeld } from '../wallet/index.ts';
+import { holdCharge, isDisputed, refundHeld, release } from '../wallet/index.ts';
 import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/payments/payments.ts';
 import type { SystemDb } from '../workspace-scope.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
@@ -99,11 +99,16 @@ export async function openRefund(tx: Transaction, order: OrderRow): Promise<void
   const db = workspaceDb(tx, order.workspace_id);
   const charge = await db
     .selectFrom('payments')
-    .select(['provider_reference', 'state'])
+    .select(['id', 'provider_reference', 'state'])
     .where('order_id', '=', order.id)
     .where('kind', '=', 'charge')
     .executeTakeFirst();
   if (charge?.state !== 'succeeded') return;
+  // The card's holder has the money from the bank already, and the wallet was taken it from.
+  if (await isDisputed(tx, order.workspace_id, charge.id)) {
+    await release(tx, { workspaceId: order.workspace_id, orderId: order.id });
+    return;
+  }
   await refundHeld(tx, { workspaceId: order.workspace_id, orderId: order.id });
   await db
     .insertInto('payments')

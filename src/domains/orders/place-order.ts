@@ -6,7 +6,7 @@ import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { openZone } from '../dns/index.ts';
 import { type DomainRow, findOwner, insertAcquisition, lockDomain } from '../portfolio/index.ts';
-import { hold } from '../wallet/index.ts';
+import { hold, requireNoDebt } from '../wallet/index.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { describeOrder, failureCodeOf, type OrderRow, type Purchase } from './order.ts';
@@ -90,6 +90,8 @@ async function insertPurchase(
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
   const { claimsAcceptance = null, sunrise } = purchase;
+  const { isPriceUnasked = false } = purchase;
+  const isSentAtOnce = instrument === undefined && !isPriceUnasked;
   const now = deps.clock.now();
   const lease = new Date(now.getTime() + LEASE_MS);
   const db = workspaceDb(tx, workspaceId);
@@ -111,9 +113,11 @@ async function insertPurchase(
     claims_acceptance: claimsAcceptance,
     signed_mark: sunrise?.signedMark ?? null,
     is_application: sunrise?.isApplication === true,
+    price_unasked: isPriceUnasked,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
-    submissions: instrument === undefined ? 1 : 0,
+    submissions: isSentAtOnce ? 1 : 0,
+    sent_at: isSentAtOnce ? now : null,
     lease_until: lease,
     next_look_at: lease,
     idempotency_key: claim === undefined ? null : keyOf(claim),
@@ -126,6 +130,7 @@ async function insertPurchase(
       await hold(tx, { workspaceId, orderId: id, amountCents: priceCents, description });
     }
   } else {
+    await requireNoDebt(tx, workspaceId);
     await openCharge(deps, tx, order, instrument);
   }
   return order;

@@ -4,6 +4,7 @@ import { after, test } from 'node:test';
 import { NAMESERVERS, type TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
+import { standardPrices } from '../../../test/support/prices.ts';
 import { done, testContact } from '../../../test/support/simulated-registry.ts';
 import { openTestLogger } from '../../../test/support/test-log.ts';
 import { eventually } from '../../../test/support/turns.ts';
@@ -170,6 +171,7 @@ test('an order whose command takes longer than its lease is worked on by nobody 
     background,
     vault: poor.vault,
     payments: unconfiguredPayments,
+    prices: standardPrices,
     nameservers: NAMESERVERS,
   };
   const order = async () => operator.show_order({ id: body.order_id });
@@ -198,7 +200,7 @@ test('an order whose turn has not come keeps its money, is not looked for, and i
   const { workspaceId } = await owner();
   const logger = openTestLogger();
   const own = { db, clock, logger, background: createBackgroundWork(logger), vault: poor.vault };
-  const deps = { ...own, payments: unconfiguredPayments, nameservers: NAMESERVERS };
+  const deps = { ...own, payments: unconfiguredPayments, prices: standardPrices, nameservers: NAMESERVERS };
   const asked: string[] = [];
   const busy: Registry = {
     ...registry,

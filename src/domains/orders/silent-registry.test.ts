@@ -5,6 +5,7 @@ import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
 import { done, testContact } from '../../../test/support/simulated-registry.ts';
+import { timed } from '../../../test/support/timed.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { Message } from '../mail/index.ts';
 import { readBill } from '../registry/simulated/index.ts';
@@ -31,12 +32,6 @@ const balance = async ({ workspaceId }: TestWorkspace) => {
   return [availableCents, heldCents];
 };
 const bill = async (name: string) => (await readBill(db, ours.registrarId)).filter((charge) => charge.name === name);
-
-async function timed<Answer>(work: () => Promise<Answer>): Promise<[answer: Answer, ms: number]> {
-  const begun = performance.now();
-  const answer = await work();
-  return [answer, performance.now() - begun];
-}
 
 /** Until no order waits for the registry any more. */
 async function settle(): Promise<void> {

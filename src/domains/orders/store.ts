@@ -28,8 +28,10 @@ export type NewOrder = Pick<
   | 'claims_acceptance'
   | 'signed_mark'
   | 'is_application'
+  | 'price_unasked'
   | 'state'
   | 'submissions'
+  | 'sent_at'
   | 'lease_until'
   | 'next_look_at'
   | 'idempotency_key'
@@ -157,7 +159,7 @@ export async function updateOrder(
 export async function countSubmission(db: WorkspaceDb, id: string, now: Date): Promise<OrderRow | undefined> {
   return db
     .updateTable('orders')
-    .set({ state: 'submitted', submissions: sql<number>`submissions + 1`, updated_at: now })
+    .set({ state: 'submitted', submissions: sql<number>`submissions + 1`, sent_at: now, updated_at: now })
     .where('id', '=', id)
     .where('state', 'in', ['held', 'submitted', 'pending'])
     .returningAll()

@@ -2,7 +2,7 @@
 
 export { announceTransfer } from './announce-transfer.ts';
 export { defineMissingNames } from './audit-names.ts';
-export { bringBack, retireByHand } from './bring-back.ts';
+export { bringBack, findPaidBack, retireByHand } from './bring-back.ts';
 export { areTooManyMissing, confirmMissing, listMissing, MISSING_LOOK_MS } from './missing-names.ts';
 export { ownDomain } from './own-domain.ts';
 export { EXPIRY_TOLERANCE_MS, endOfPaidTerm } from './paid-term.ts';

@@ -105,6 +105,22 @@ test('a name that has left is retired after a day and three sightings, and its r
   assert.equal(await zoneIsKept(name), true);
 });
 
+test('one that the registry gives to another registrar by hand, and tells nobody, is named, and retired no sooner', async () => {
+  const name = 'given-away.com';
+  const workspace = await owner(name, 'not-given-away.com');
+  await addRecord(workspace, name);
+  done(await epp.core.moveDomain({ name, registrarId: epp.theirs.registrarId }));
+  await workspace.get(`/domains/${name}`);
+  await later(23 * HOUR_MS);
+  const [missing] = (await operator.missing_names({})).names;
+  assert.deepEqual([missing?.name, missing?.announced], [name, false]);
+  assert.equal(await statusOf(workspace, name), 200, 'not a day yet');
+  await aDayOfSweeps();
+  assert.equal(await statusOf(workspace, name), 404);
+  assert.equal(await statusOf(workspace, 'not-given-away.com'), 200);
+  assert.equal(await zoneIsKept(name), true);
+});
+
 test('one that was handed over, as a message says, leaves after a day too, and stops nothing', async () => {
   const names = ['moved-one.com', 'moved-two.com', 'moved-three.com'];
   const workspace = await owner(...names, 'remains.com');
@@ -166,7 +182,11 @@ describe('an operator', () => {
     answerWrongly(undefined);
     assert.equal(await statusOf(workspace, name), 404);
 
-    assert.deepEqual(await operator.recover_name({ name }), { name, workspace_id: workspace.workspaceId });
+    assert.deepEqual(await operator.recover_name({ name }), {
+      name,
+      workspace_id: workspace.workspaceId,
+      charged_cents: 0,
+    });
     await assert.rejects(operator.recover_name({ name }), /is in the portfolio of wsp_\w+ already/);
     await later(0);
     const { body } = await workspace.get(`/domains/${name}`);

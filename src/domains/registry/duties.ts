@@ -35,6 +35,7 @@ export async function doDuty(
   work: Work,
 ): Promise<void> {
   const store = systemDb(db);
+  await makeOnce(db, duty, clock.now());
   const claimed = await claim(store, duty, clock.now());
   if (claimed === undefined) return;
   let { until } = claimed;
@@ -57,12 +58,22 @@ export async function doDuty(
   }
 }
 
-async function claim(store: SystemDb, { duty, registry }: DutyOf, now: Date) {
-  await store
+/** The duties whose rows are there. */
+const made = new WeakMap<Executor, Set<string>>();
+
+async function makeOnce(db: Executor, { duty, registry }: DutyOf, now: Date): Promise<void> {
+  const known = made.get(db) ?? new Set();
+  made.set(db, known);
+  if (known.has(`${duty} ${registry}`)) return;
+  await systemDb(db)
     .insertInto('registry_duties')
     .values({ registry, duty, lease_until: null, due_at: now })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  known.add(`${duty} ${registry}`);
+}
+
+async function claim(store: SystemDb, { duty, registry }: DutyOf, now: Date) {
   const until = new Date(now.getTime() + LEASE_MS);
   const row = await store
     .updateTable('registry_duties')

@@ -5,6 +5,7 @@ import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
 import { done } from '../../../test/support/simulated-registry.ts';
+import { createOperator } from '../operator/index.ts';
 import { readBill } from '../registry/simulated/index.ts';
 import { auditLedger, readWallet } from '../wallet/index.ts';
 
@@ -104,6 +105,40 @@ for (const restoreReports of [false, true]) {
       deliver(undefined);
       assert.deepEqual([cuts, await restored('lost.com'), await rgpOf('lost.com')], [1, 1, []]);
       assert.deepEqual(await wallet(workspace), [before - RESTORE * 100, 0]);
+    });
+
+    test('after a lost answer, a name that somebody restored by hand much later waits for the operator', async () => {
+      const operator = createOperator({ db, clock });
+      for (const [name, end] of [['by-hand.com', 'failed'] as const, ['by-us.com', 'completed'] as const]) {
+        const workspace = await deleted(name);
+        const before = await wallet(workspace);
+        let isFirst = true;
+        deliver((command) => {
+          if (command.kind !== 'domain:update' || !isFirst) return undefined;
+          isFirst = false;
+          return { kind: 'silent' };
+        });
+        const answer = restore(workspace, name, RESTORE);
+        const { body, text } = await answer;
+        assert.equal(body.status, 'Pending', text);
+        // Nobody looks at it while the registry answers nothing.
+        service.answerWrongly((_command, named) => (named === name ? 2400 : undefined));
+        service.cutConnections();
+        await later(3 * HOUR_MS);
+        service.answerWrongly(undefined);
+        done(await core.restoreDomain(ours, { name }));
+        if (restoreReports) done(await core.reportRestore(ours, { name }));
+        await later(7 * HOUR_MS);
+        const order = await operator.show_order({ id: body.order_id });
+        assert.deepEqual([order.state, order.submissions], ['submitted', 1]);
+        assert.match(order.attention_reason ?? '', /whether by this order/);
+        assert.deepEqual(await wallet(workspace), [(before[0] ?? 0) - RESTORE * 100, RESTORE * 100]);
+        await operator.end_order({ id: body.order_id, end, reason: 'asked the registry' });
+        const price = end === 'completed' ? RESTORE * 100 : 0;
+        assert.deepEqual(await wallet(workspace), [(before[0] ?? 0) - price, 0]);
+        assert.equal(await restored(name), 1);
+      }
+      assert.deepEqual(await auditLedger(db), []);
     });
 
     test('without credit of ours it waits, and a name that is gone meanwhile gives the money back', async () => {

@@ -7,6 +7,8 @@ export {
   runAutoTopUps,
   sumCharges,
 } from './auto-top-up/index.ts';
+export { isDisputed, listDisputes, mailDisputes, receiveDispute } from './disputes/index.ts';
+export { chargeRefunded, readRefunded, refundName } from './grace-refunds.ts';
 export {
   capture,
   credit,
@@ -15,8 +17,8 @@ export {
   openWallet,
   readWallet,
   refundHeld,
-  refundName,
   release,
+  requireNoDebt,
 } from './ledger.ts';
 export { auditLedger, defineLedgerAudit } from './ledger-audit.ts';
 export { openPayments } from './payments/open-payments.ts';

@@ -37,8 +37,22 @@ const checks: readonly string[] = [
    where coalesce(wallet.available_cents, 0) <> coalesce(booked.available_cents, 0)
       or coalesce(wallet.held_cents, 0) <> coalesce(booked.held_cents, 0)`,
 
-  `select 'the wallet of ' || workspace_id || ' is negative'
-   from domains.wallets where available_cents < 0 or held_cents < 0`,
+  `select 'the wallet of ' || workspace_id || ' is negative by more than what is disputed'
+   from domains.wallets where available_cents < -disputed_cents or held_cents < 0`,
+
+  `select 'the wallet of ' || wallet.workspace_id || ' has ' || wallet.disputed_cents || ' in dispute; its entries say '
+     || coalesce(booked.cents, 0) || ', its disputes ' || coalesce(known.cents, 0)
+   from domains.wallets wallet
+   left join (
+     select entry.workspace_id, -sum(entry.amount_cents) as cents
+     from domains.ledger_transactions booked
+     join domains.ledger_entries entry on entry.workspace_id = booked.workspace_id and entry.transaction_id = booked.id
+     where booked.kind in ('dispute', 'dispute_won') and entry.account = 'available' group by entry.workspace_id
+   ) booked on booked.workspace_id = wallet.workspace_id
+   left join (
+     select workspace_id, sum(amount_cents) as cents from domains.disputes where state <> 'won' group by workspace_id
+   ) known on known.workspace_id = wallet.workspace_id
+   where wallet.disputed_cents <> coalesce(booked.cents, 0) or wallet.disputed_cents <> coalesce(known.cents, 0)`,
 
   `select 'the hold of ' || held.order_id || ' belongs to no order'
    from holds held
@@ -68,12 +82,20 @@ const audit = `
 
 /**
  * What is wrong with the money, a sentence each, at most 20 of a kind; empty when all is well:
- * every transaction sums to zero; wallets equal their entries and are not negative; every hold belongs to an order, for the
+ * every transaction sums to zero; wallets equal their entries and are negative by what is in dispute at most; every hold belongs to an order, for the
  * order's amount; an order that completed has its hold captured, one that failed has it given back, and no other has ended it.
  */
 export async function auditLedger(executor: Executor): Promise<string[]> {
   const { rows } = await executor.query<{ finding: string }>({ text: audit, values: [] });
   return rows.map(({ finding }) => finding);
+}
+
+async function countBelowZero(executor: Executor): Promise<number> {
+  const { rows } = await executor.query<{ count: number }>({
+    text: 'select count(*)::integer as count from domains.wallets where available_cents < 0',
+    values: [],
+  });
+  return rows[0]?.count ?? 0;
 }
 
 export interface LedgerAuditDependencies {
@@ -89,11 +111,17 @@ export function defineLedgerAudit(jobs: Jobs, { db, logger, metrics }: LedgerAud
     'What the last audit of the ledger on this replica found wrong',
   );
   found.set(0);
+  const below = metrics.gauge(
+    'domains_wallets_below_zero',
+    'Wallets that disputed payments have taken below zero, as the last audit on this replica found',
+  );
+  below.set(0);
   jobs.define(
     AUDIT_LEDGER,
     async () => {
       const findings = await auditLedger(db);
       found.set(findings.length);
+      below.set(await countBelowZero(db));
       if (findings.length > 0) logger.error({ findings }, 'the ledger of the domain service does not add up');
     },
     { concurrency: 1 },

@@ -6,9 +6,11 @@ import { creditOf, makeWorkspace } from '../../../test/support/ledger-world.ts';
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import { sqlStateOf } from '../../kernel/db/sql-errors.ts';
 import { auditLedger, capture, credit, hold, holdCharge, readWallet, refundHeld, release } from './index.ts';
+import { returnDisputed, takeDisputed } from './ledger.ts';
 
 type Step =
   | { readonly act: 'credit'; readonly cents: number; readonly event: number }
+  | { readonly act: 'takeDisputed' | 'returnDisputed'; readonly dispute: number }
   | { readonly act: 'hold' | 'holdCharge'; readonly cents: number; readonly order: number }
   | { readonly act: 'capture' | 'release' | 'refundHeld'; readonly order: number };
 
@@ -17,6 +19,10 @@ const order = fc.integer({ min: 0, max: 5 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ act: fc.constant('credit' as const), cents, event: fc.integer({ min: 0, max: 9 }) }),
   fc.record({ act: fc.constantFrom('hold' as const, 'holdCharge' as const), cents, order }),
+  fc.record({
+    act: fc.constantFrom('takeDisputed' as const, 'returnDisputed' as const),
+    dispute: fc.integer({ min: 0, max: 3 }),
+  }),
   fc.record({ act: fc.constantFrom('capture' as const, 'release' as const, 'refundHeld' as const), order }),
 );
 
@@ -26,7 +32,13 @@ describeOnEachStore('bookings of orders that there are no rows of', {}, (current
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
         const workspaceId = await makeWorkspace(db, 0);
-        const model = { available: 0, held: 0, events: new Set<number>(), orders: new Map<number, number | 'ended'>() };
+        const model = {
+          available: 0,
+          held: 0,
+          events: new Set<number>(),
+          orders: new Map<number, number | 'ended'>(),
+          disputes: new Map<number, 'taken' | 'won'>(),
+        };
         for (const taken of steps) {
           const booked = await db.transaction((tx) => take(tx, workspaceId, taken)).catch(() => false);
           assert.equal(booked, takeInModel(model, taken), JSON.stringify(taken));
@@ -37,9 +49,9 @@ describeOnEachStore('bookings of orders that there are no rows of', {}, (current
       }),
       { numRuns: 25 },
     );
-    // These holds belong to no order: everything else adds up.
+    // These holds belong to no order, and these disputes to no payment: everything else adds up.
     assert.deepEqual(
-      (await auditLedger(db)).filter((finding) => !finding.includes('belongs to no order')),
+      (await auditLedger(db)).filter((finding) => !/belongs to no order|its disputes/.test(finding)),
       [],
     );
   });
@@ -67,7 +79,7 @@ describeOnEachStore('bookings of orders that there are no rows of', {}, (current
     await fc.assert(addsUp, { numRuns: 5, seed: -1659520275 });
     await fc.assert(addsUp, { numRuns: 5 });
     assert.deepEqual(
-      (await auditLedger(db)).filter((finding) => !finding.includes('belongs to no order')),
+      (await auditLedger(db)).filter((finding) => !/belongs to no order|its disputes/.test(finding)),
       [],
     );
   });
@@ -90,6 +102,10 @@ function take(tx: Transaction, workspaceId: string, taken: Step): Promise<boolea
   if (taken.act === 'credit') {
     return credit(tx, creditOf(workspaceId, taken.cents, `${workspaceId}:${taken.event}`));
   }
+  if ('dispute' in taken) {
+    const disputed = { workspaceId, disputeId: `${workspaceId}-${taken.dispute}`, amountCents: DISPUTED_CENTS };
+    return { takeDisputed, returnDisputed }[taken.act](tx, disputed);
+  }
   const orderId = `${workspaceId}-${taken.order}`;
   if ('cents' in taken) {
     return (taken.act === 'hold' ? hold : holdCharge)(tx, { workspaceId, orderId, amountCents: taken.cents });
@@ -102,6 +118,19 @@ interface Model {
   held: number;
   readonly events: Set<number>;
   readonly orders: Map<number, number | 'ended'>;
+  readonly disputes: Map<number, 'taken' | 'won'>;
+}
+
+/** More than most of these wallets have. */
+const DISPUTED_CENTS = 1_500;
+
+function disputeInModel(model: Model, { act, dispute }: Extract<Step, { readonly dispute: number }>): boolean {
+  const isTaken = act === 'takeDisputed';
+  // Whoever books a won dispute has booked that it was taken before.
+  if (model.disputes.get(dispute) !== (isTaken ? undefined : 'taken')) return false;
+  model.disputes.set(dispute, isTaken ? 'taken' : 'won');
+  model.available += isTaken ? -DISPUTED_CENTS : DISPUTED_CENTS;
+  return true;
 }
 
 function takeInModel(model: Model, taken: Step): boolean {
@@ -111,6 +140,7 @@ function takeInModel(model: Model, taken: Step): boolean {
     model.available += taken.cents;
     return true;
   }
+  if ('dispute' in taken) return disputeInModel(model, taken);
   const held = model.orders.get(taken.order);
   if ('cents' in taken) {
     if (held !== undefined || (taken.act === 'hold' && model.available < taken.cents)) return false;

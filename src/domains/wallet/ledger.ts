@@ -7,7 +7,9 @@
  *   card ─charge (pay as you go)─────────┼──────────────▶│
  *     ▲                                  └───────────────┤
  *     └──────────────────────refund──────────────────────┘
- *   sales ─grace_refund─▶ available, of a name that its registry has taken back
+ *   sales ─grace_refund─▶ available, of a name that its registry has taken back; ─grace_return─▶ sales, where it has not after all
+ *   available ─dispute─▶ card, of a payment that the card's holder disputes: also below zero, by no more than what is in dispute
+ *   card ─dispute_won─▶ available
  *
  * An order holds once (`hold` or `charge`) and ends once (`capture`, `release` or `refund`), also when several try at the same time:
  * both bookings have an id that follows from the order, and the primary key lets one of them in. A booking locks the wallet's row
@@ -51,9 +53,20 @@ export interface NameRefund {
   readonly name: string;
   /** At least 1. */
   readonly amountCents: number;
+  /** The how many-th of the name; from 1. */
+  readonly turn: number;
+}
+
+export interface DisputedAmount {
+  readonly workspaceId: string;
+  /** The payment provider's. */
+  readonly disputeId: string;
+  /** At least 1. */
+  readonly amountCents: number;
 }
 
 export interface Wallet {
+  /** Below zero where more was disputed than there was. */
   readonly availableCents: number;
   readonly heldCents: number;
 }
@@ -125,15 +138,59 @@ export async function refundHeld(tx: Executor, order: OrderOfWorkspace): Promise
   return endHold(tx, order, 'refund', 'card');
 }
 
-/** Gives back what a name cost that its registry has taken back: its orders have ended, and what they brought was revenue. */
-export async function refundName(
+/** See grace-refunds.ts. The first of a name has the ids that were there before there were several. */
+export async function bookGraceRefund(tx: Executor, refund: NameRefund): Promise<boolean> {
+  return bookGrace(tx, bookAmount, refund, ['grace_refund', '', 'sales', 'available']);
+}
+
+/** False also where the wallet does not cover it. */
+export async function bookGraceReturn(tx: Executor, refund: NameRefund): Promise<boolean> {
+  return bookGrace(tx, bookCovered, refund, ['grace_return', '_return', 'available', 'sales']);
+}
+
+async function bookGrace(
   tx: Executor,
-  { amountCents, domainId, name, workspaceId }: NameRefund,
+  statement: string,
+  { amountCents, domainId, name, turn, workspaceId }: NameRefund,
+  [kind, suffix, from, to]: readonly [string, string, LedgerAccount, LedgerAccount],
 ): Promise<boolean> {
   checkAmount(amountCents, 1);
-  const reference = `name:${domainId}:grace_refund`;
-  const values = [workspaceId, `${domainId}_grace`, 'grace_refund', reference, name, 'sales', 'available', amountCents];
-  return (await book(tx, bookAmount, values)).isBooked;
+  const [id, reference] = [`${domainId}_grace${suffix}`, `name:${domainId}:${kind}`];
+  const names = turn === 1 ? [id, kind, reference] : [`${id}_${turn}`, kind, `${reference}:${turn}`];
+  return (await book(tx, statement, [workspaceId, ...names, name, from, to, amountCents])).isBooked;
+}
+
+/** What a card's holder disputes leaves the wallet, whatever is in it. */
+export async function takeDisputed(
+  tx: Executor,
+  { amountCents, disputeId, workspaceId }: DisputedAmount,
+): Promise<boolean> {
+  checkAmount(amountCents, 1);
+  const names = [workspaceId, mintId('ltx'), 'dispute', `dispute:${disputeId}`, 'disputed payment by card'];
+  const { isBooked, availableCents } = await book(tx, bookAmount, [...names, 'available', 'card', amountCents]);
+  if (isBooked)
+    await tellIfLow(tx, workspaceId, { beforeCents: availableCents, afterCents: availableCents - amountCents });
+  return isBooked;
+}
+
+/** What was taken comes back: the dispute is won. False also where nothing was taken. */
+export async function returnDisputed(
+  tx: Executor,
+  { disputeId, workspaceId }: Omit<DisputedAmount, 'amountCents'>,
+): Promise<boolean> {
+  const description = 'dispute won: the payment is back';
+  const names = [workspaceId, mintId('ltx'), 'dispute_won', `dispute_won:${disputeId}`, description];
+  return (await book(tx, bookTaken, [...names, 'card', 'available', `dispute:${disputeId}`])).isBooked;
+}
+
+/** Throws `insufficient_balance` where more was disputed than the wallet had: until that is paid a card buys nothing either. */
+export async function requireNoDebt(executor: Executor, workspaceId: string): Promise<void> {
+  const { availableCents } = await readWallet(executor, workspaceId);
+  if (availableCents >= 0) return;
+  throw new ApiError('insufficient_balance', {
+    message: `The wallet is ${formatEuros(-availableCents)} below zero, as a payment by card was disputed. Top it up first: POST /wallet/top-ups.`,
+    details: { required: 0, available: availableCents },
+  });
 }
 
 /** Throws Error when the workspace has no wallet. */
@@ -236,6 +293,15 @@ const bookHeld = bookingStatement(
    group by placed.id, placed.description`,
 );
 
+/** What the transaction of the reference $8 took from what is available. */
+const bookTaken = bookingStatement(
+  `select -entry.amount_cents as cents, $5::text as description
+   from domains.ledger_transactions taken
+   join domains.ledger_entries entry
+     on entry.workspace_id = taken.workspace_id and entry.transaction_id = taken.id and entry.account = 'available'
+   where taken.workspace_id = $1 and taken.reference = $8`,
+);
+
 /** What books, once the wallet is locked; `amount` selects `cents` and `description`, or no row where there is nothing to book. */
 function bookingStatement(amount: string): string {
   return `
@@ -258,6 +324,7 @@ function bookingStatement(amount: string): string {
         available_cents = wallets.available_cents
           + amount.cents * (($7 = 'available')::int - ($6 = 'available')::int),
         held_cents = wallets.held_cents + amount.cents * (($7 = 'held')::int - ($6 = 'held')::int),
+        disputed_cents = wallets.disputed_cents + amount.cents * (($3 = 'dispute')::int - ($3 = 'dispute_won')::int),
         updated_at = now()
       from booked cross join amount
       where wallets.workspace_id = $1 and amount.cents <> 0

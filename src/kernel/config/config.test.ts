@@ -86,6 +86,7 @@ test('an empty environment gives the documented defaults', () => {
         powerDns: undefined,
         stripeKey: undefined,
         stripeUrl: undefined,
+        stripeWebhookSecret: undefined,
         seller: undefined,
         mailUrl: undefined,
         mailFrom: 'domains@localhost',
@@ -121,6 +122,7 @@ test('every variable of the table is read', () => {
       'IRONCRAFT_DOMAINS_EPP_CA_FILE',
       'IRONCRAFT_DOMAINS_POWERDNS_KEY',
       'IRONCRAFT_DOMAINS_STRIPE_KEY',
+      'IRONCRAFT_DOMAINS_STRIPE_WEBHOOK_SECRET',
     ],
   );
 });

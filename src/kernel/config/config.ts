@@ -169,6 +169,8 @@ export interface DomainsConfig {
   /** A secret. */
   readonly stripeKey: string | undefined;
   readonly stripeUrl: string | undefined;
+  /** Of the webhook endpoint; absent: no event is believed. */
+  readonly stripeWebhookSecret: string | undefined;
   /** Who issues receipts: lines of text, and the VAT that prices contain, in hundredths of a per cent. */
   readonly seller: { readonly lines: readonly string[]; readonly vatBasisPoints: number } | undefined;
   /** A secret: it holds a password. */
@@ -459,6 +461,7 @@ function readDomains(read: Read, cwd: string, problems: string[]): DomainsConfig
     powerDns: dns === 'powerdns' && hasPowerDns ? Object.freeze({ url: powerDnsUrl, apiKey: powerDnsKey }) : undefined,
     stripeKey: text('IRONCRAFT_DOMAINS_STRIPE_KEY'),
     stripeUrl: read<string | undefined>('IRONCRAFT_DOMAINS_STRIPE_URL', undefined, parsePublicUrl),
+    stripeWebhookSecret: text('IRONCRAFT_DOMAINS_STRIPE_WEBHOOK_SECRET'),
     seller:
       lines !== undefined && vatBasisPoints !== undefined
         ? Object.freeze({ lines: Object.freeze(lines), vatBasisPoints })

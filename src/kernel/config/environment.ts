@@ -449,6 +449,13 @@ export const ENVIRONMENT = [
     meaning: 'Address of Stripe’s API where it is another than Stripe’s own',
   },
   {
+    name: 'IRONCRAFT_DOMAINS_STRIPE_WEBHOOK_SECRET',
+    default: '',
+    meaning:
+      'Signing secret (whsec_…) of the webhook endpoint that Stripe has for POST /api/v1/stripe/webhook; absent: disputes are not followed',
+    secret: true,
+  },
+  {
     name: 'IRONCRAFT_DOMAINS_SELLER',
     default: '',
     meaning:

@@ -34,7 +34,7 @@ const NAME_STORE_URI = 'http://www.verisign-grs.com/epp/namestoreExt-1.1';
 
 type FeeVersion = (typeof FEE_VERSIONS)[number];
 
-function feeUri(version: FeeVersion): string {
+export function feeUri(version: FeeVersion): string {
   return version === '1.0' ? 'urn:ietf:params:xml:ns:epp:fee-1.0' : `urn:ietf:params:xml:ns:fee-${version}`;
 }
 
@@ -104,7 +104,10 @@ export async function registryOptionsOf(setup: Setup, parts: Parts): Promise<Reg
   return options;
 }
 
-const idnUris = { idn: 'urn:ietf:params:xml:ns:idn-1.0', idnLang: 'http://www.verisign.com/epp/idnLang-1.0' } as const;
+export const IDN_URIS = {
+  idn: 'urn:ietf:params:xml:ns:idn-1.0',
+  idnLang: 'http://www.verisign.com/epp/idnLang-1.0',
+} as const;
 
 /** The zone with its tables, if it has any. */
 function idnRulesIn({ idn, tld }: TldSetup, note: NoteProblem): [string, IdnRules][] {
@@ -120,7 +123,7 @@ function idnRulesIn({ idn, tld }: TldSetup, note: NoteProblem): [string, IdnRule
     }
     return { tag, has: (character: string) => listed.has(character) || ofScript?.test(character) === true };
   });
-  return [[tld, { uri: idnUris[idn.extension], tables }]];
+  return [[tld, { uri: IDN_URIS[idn.extension], tables }]];
 }
 
 /** A script as Unicode calls it, such as Cyrillic; undefined: there is none of that name. */

@@ -3,7 +3,7 @@ import Type, { type Static, type TProperties } from 'typebox';
 import { oneOf } from '../../../kernel/http/schema.ts';
 
 /** What is misspelt must not be lost in silence. */
-function closedObject<P extends TProperties>(properties: P) {
+export function closedObject<P extends TProperties>(properties: P) {
   return Type.Object(properties, { additionalProperties: false });
 }
 

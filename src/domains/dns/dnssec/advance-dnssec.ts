@@ -16,7 +16,8 @@
  * - What the registry shows by `info` decides: an update that is pending or unknown is checked again, and repeated when it
  *   has had no effect.
  * - Refused DS records (the TLD has no DNSSEC, say) lead to `off` by way of `disabling`; `dnssec_refusal` says why. A
- *   temporary refusal, such as that of a locked name, is only repeated; `dnssec_failure` says why it takes so long.
+ *   temporary refusal, such as that of a locked name, is only repeated; `dnssec_failure` says why it takes so long. Both are in our words, for
+ *   the zone's owner; `dnssec_registry_said` has the registry's, for the operator.
  * - `request off` where no DS record was ever sent needs no waiting. `request on` while disabling starts over with
  *   `enabling`; that the keys are just being dropped does no harm, as the parent has no DS record then.
  * - `off` with DS records at the registry that are not ours, such as those of a name's former nameservers, goes through
@@ -45,7 +46,8 @@ export async function advanceDnssec(context: DnssecContext, zone: ClaimedZone): 
       { err: error, zone: zone.name, state: zone.state },
       'a step of DNSSEC failed; it is tried again',
     );
-    await postpone(context, zone, { failure: error instanceof Error ? error.message : String(error) });
+    const registrySaid = error instanceof Error ? error.message : String(error);
+    await postpone(context, zone, { failure: 'A step did not succeed. It is tried again.', registrySaid });
   } finally {
     await releaseZone(context.db, zone);
   }

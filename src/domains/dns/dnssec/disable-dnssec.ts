@@ -2,6 +2,7 @@
 import type { MutationOutcome } from '../../registry/registry.ts';
 import {
   type DnssecContext,
+  failureOf,
   isAwaited,
   isTemporary,
   postpone,
@@ -48,10 +49,10 @@ async function applyOutcome(
     case 'pending':
       return postpone(context, zone, { dsRecords: [], dsPendingSince: context.clock.now() });
     case 'unknown':
-      return postpone(context, zone, { failure: `The registry gave no answer: ${outcome.reason}` });
+      return postpone(context, zone, failureOf(zone, outcome));
     case 'rejected':
       if (!isTemporary(outcome.code) && before.dsRecords.length === 0) return startWaiting(context, zone);
-      return postpone(context, zone, { failure: `The registry refuses to take DS records away: ${outcome.reason}` });
+      return postpone(context, zone, failureOf(zone, outcome));
   }
 }
 

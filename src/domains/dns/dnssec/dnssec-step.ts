@@ -3,6 +3,7 @@ import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
+import { explainRefusal } from '../../registry/explain-refusal.ts';
 import type { DsRecord, MutationOutcome, Registry, RejectionCode } from '../../registry/registry.ts';
 import type { ZonePublisher } from '../publisher.ts';
 import type { ZoneReconciler } from '../zone-reconciler.ts';
@@ -39,7 +40,7 @@ export interface RegistryView {
 const CHECK = { firstMs: 5_000, longestMs: 3_600_000 } as const;
 /** An update that is pending for longer without effect is sent again. */
 const PENDING_MS = 900_000;
-const FAILURE_LENGTH = 500;
+const SAID_LENGTH = 500;
 
 /** Refusals that end with the name's present state. All others are final. */
 const temporaryRefusals: ReadonlySet<RejectionCode> = new Set([
@@ -58,6 +59,16 @@ export async function viewRegistry({ registry }: DnssecContext, zone: ClaimedZon
   if (domain === undefined) return { name: 'absent', dsRecords: [], isUpdating: false };
   const { isOurs, dsRecords, statuses } = domain;
   return { name: isOurs ? 'ours' : 'foreign', dsRecords, isUpdating: statuses.includes('pendingUpdate') };
+}
+
+/** What its owner reads of an update that did not succeed, and what the operator does. */
+export function failureOf(
+  zone: ClaimedZone,
+  outcome: Extract<MutationOutcome, { kind: 'unknown' | 'rejected' }>,
+): Pick<ZoneProgress, 'failure' | 'registrySaid'> {
+  const registrySaid = outcome.reason;
+  if (outcome.kind === 'unknown') return { failure: 'The registry gave no answer. It is asked again.', registrySaid };
+  return { failure: `${explainRefusal('settings', zone.name, outcome)} It is tried again.`, registrySaid };
 }
 
 export function sendDs(
@@ -79,7 +90,8 @@ export async function postpone(context: DnssecContext, zone: ClaimedZone, progre
   const waitMs = backoffMs(zone.attempts + 1, CHECK);
   await saveProgress(context.db, zone, {
     ...progress,
-    failure: progress.failure?.slice(0, FAILURE_LENGTH) ?? null,
+    failure: progress.failure ?? null,
+    ...(progress.registrySaid !== undefined && { registrySaid: progress.registrySaid.slice(0, SAID_LENGTH) }),
     attempts: zone.attempts + 1,
     nextLookAt: new Date(context.clock.now().getTime() + waitMs),
   });

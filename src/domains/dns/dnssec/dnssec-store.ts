@@ -44,8 +44,11 @@ export interface ZoneProgress {
   readonly rollStepAt?: Date | null;
   readonly rollDsRecords?: readonly DsRecord[];
   readonly keySince?: Date;
+  /** In our words, for its owner. */
   readonly refusal?: string;
   readonly failure?: string | null;
+  /** What the registry, or the nameserver, said of that: for the operator alone. */
+  readonly registrySaid?: string;
   readonly attempts?: number;
   readonly nextLookAt?: Date | null;
 }
@@ -101,11 +104,13 @@ export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone
   };
 }
 
+const unlessRefused = sql<string | null>`case when dnssec_refusal is not null then dnssec_registry_said end`;
+
 /** Writes what was achieved. False, and nothing is written: the lease was lost, or the owner wants something else by now. */
 export async function saveProgress(executor: Executor, zone: ClaimedZone, progress: ZoneProgress): Promise<boolean> {
   const { state, dsRecords, dsHandedAt, dsPendingSince, dsRemovedAt, refusal, failure, attempts, nextLookAt } =
     progress;
-  const { keySince, rollDsRecords, rollState, rollStepAt } = progress;
+  const { keySince, registrySaid, rollDsRecords, rollState, rollStepAt } = progress;
   const { numUpdatedRows } = await systemDb(executor)
     .updateTable('zones')
     .set({
@@ -119,7 +124,9 @@ export async function saveProgress(executor: Executor, zone: ClaimedZone, progre
       ...(rollDsRecords !== undefined && { roll_ds_records: json(rollDsRecords) }),
       ...(keySince !== undefined && { key_since: keySince }),
       ...(refusal !== undefined && { dnssec_refusal: refusal }),
-      ...(failure !== undefined && { dnssec_failure: failure }),
+      // What was said of a refusal stays with it.
+      ...(failure !== undefined && { dnssec_failure: failure, dnssec_registry_said: unlessRefused }),
+      ...(registrySaid !== undefined && { dnssec_registry_said: registrySaid }),
       ...(attempts !== undefined && { dnssec_attempts: attempts }),
       ...(nextLookAt !== undefined && { dnssec_next_look_at: nextLookAt }),
     })

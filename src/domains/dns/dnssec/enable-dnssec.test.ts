@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDnssecWorld, DS_TTL_MS, useDnssec } from '../../../../test/support/dnssec-zones.ts';
-import { createDnssecReconciler } from './index.ts';
+import { createDnssecReconciler, listKeys } from './index.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -55,7 +55,9 @@ describe('turning it on', () => {
     bench.world.registry.failReads(1);
     await bench.request(true);
     await bench.reconciler.advanceDue();
-    assert.match((await bench.row()).dnssec_failure ?? '', /no answer in time/);
+    const { dnssec_failure, dnssec_registry_said } = await bench.row();
+    assert.equal(dnssec_failure, 'A step did not succeed. It is tried again.');
+    assert.match(dnssec_registry_said ?? '', /no answer in time/);
     await bench.pass(HOUR_MS);
     assert.equal(await bench.state(), 'on');
   });
@@ -65,9 +67,12 @@ describe('turning it on', () => {
     bench.world.registry.endWith(locked, locked);
     await bench.request(true);
     await bench.reconciler.advanceDue();
-    assert.match((await bench.row()).dnssec_failure ?? '', /refuses the DS records: refused: status_prohibits/);
+    const waiting = await bench.row();
+    assert.match(waiting.dnssec_failure ?? '', /is locked, or the registry has not finished/);
+    assert.equal(waiting.dnssec_registry_said, 'refused: status_prohibits');
     await bench.pass(HOUR_MS, 4);
     assert.equal(await bench.state(), 'on');
+    assert.equal((await bench.row()).dnssec_registry_said, null);
   });
 
   it('is given up when the registry has no DNSSEC, at once, and says why', async () => {
@@ -75,15 +80,24 @@ describe('turning it on', () => {
     await bench.request(true);
     await bench.reconciler.advanceDue();
     assert.deepEqual(bench.world.events, ['sign', 'unsign']);
-    const { dnssec, dnssec_refusal, ds_records } = await bench.row();
+    const { dnssec, dnssec_refusal, dnssec_registry_said, ds_records } = await bench.row();
     assert.deepEqual(
-      { dnssec, dnssec_refusal, ds_records },
+      { dnssec, dnssec_refusal, dnssec_registry_said, ds_records },
       {
         dnssec: 'off',
-        dnssec_refusal: 'refused: policy',
+        dnssec_refusal: `The rules of the registry do not allow this for ${bench.zone.name}.`,
+        dnssec_registry_said: 'refused: policy',
         ds_records: [],
       },
     );
+    const { rows } = await bench.db.query<{ data: object }>({
+      text: "select data from domains.events where type = 'dnssec.refused' and data ->> 'domain' = $1",
+      values: [bench.zone.name],
+    });
+    assert.deepEqual(rows, [{ data: { domain: bench.zone.name, reason: dnssec_refusal } }]);
+    // What its owner is told is ours; the operator has the registry's words.
+    const shown = (await listKeys(bench.db, { all: true, limit: 1_000 })).find(({ name }) => name === bench.zone.name);
+    assert.deepEqual([shown?.failure, shown?.registry_said], [dnssec_refusal, 'refused: policy']);
   });
 
   it('keeps the keys of a refused attempt while an earlier one may have come through', async () => {

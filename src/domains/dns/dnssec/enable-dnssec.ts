@@ -1,8 +1,10 @@
 /** From `enabling` to `on`: see advance-dnssec.ts. */
+import { explainRefusal, type Refusal } from '../../registry/explain-refusal.ts';
 import type { DsRecord, MutationOutcome } from '../../registry/registry.ts';
 import {
   areSameDs,
   type DnssecContext,
+  failureOf,
   isAwaited,
   isTemporary,
   postpone,
@@ -41,10 +43,10 @@ async function applyOutcome(context: DnssecContext, zone: ClaimedZone, sent: Sen
     case 'pending':
       return postpone(context, zone, { dsPendingSince: context.clock.now() });
     case 'unknown':
-      return postpone(context, zone, { failure: `The registry gave no answer: ${outcome.reason}` });
+      return postpone(context, zone, failureOf(zone, outcome));
     case 'rejected':
-      if (!isTemporary(outcome.code)) return giveUp(context, zone, sent, outcome.reason);
-      return postpone(context, zone, { failure: `The registry refuses the DS records: ${outcome.reason}` });
+      if (!isTemporary(outcome.code)) return giveUp(context, zone, sent, outcome);
+      return postpone(context, zone, failureOf(zone, outcome));
   }
 }
 
@@ -63,12 +65,14 @@ async function finish(context: DnssecContext, zone: ClaimedZone, dsRecords: read
 }
 
 /** A refusal changes nothing at the registry: when it was the first attempt, no DS record was ever there. */
-async function giveUp(context: DnssecContext, zone: ClaimedZone, sent: Sent, reason: string): Promise<void> {
+async function giveUp(context: DnssecContext, zone: ClaimedZone, sent: Sent, refusal: Refusal): Promise<void> {
+  const { reason } = refusal;
   const neverThere = zone.dsHandedAt === null && sent.wasEmpty;
   context.logger.warn({ zone: zone.name, reason }, 'the registry refuses DS records; DNSSEC is turned off again');
   await saveAndTell(context.db, zone, 'dnssec.refused', {
     state: 'disabling',
-    refusal: reason,
+    refusal: explainRefusal('settings', zone.name, refusal),
+    registrySaid: reason,
     ...(neverThere && { dsRecords: [], dsHandedAt: null }),
     dsPendingSince: null,
     failure: null,

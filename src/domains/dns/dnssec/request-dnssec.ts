@@ -56,6 +56,7 @@ export async function requestDnssec(
       ds_removed_at: null,
       dnssec_refusal: null,
       dnssec_failure: null,
+      dnssec_registry_said: null,
       dnssec_attempts: 0,
       dnssec_next_look_at: null,
     })

@@ -14,11 +14,14 @@ export interface ZoneKey {
   /** When the present key came. */
   readonly key_since: Date | null;
   readonly next_look_at: Date | null;
+  /** In our words, as its owner reads it. */
   readonly failure: string | null;
+  readonly registry_said: string | null;
 }
 
 const columns = sql<ZoneKey>`z.name, z.dnssec, z.roll_state, coalesce(z.key_since, z.ds_handed_at) as key_since,
-  z.dnssec_next_look_at as next_look_at, z.dnssec_failure as failure`;
+  z.dnssec_next_look_at as next_look_at, coalesce(z.dnssec_failure, z.dnssec_refusal) as failure,
+  z.dnssec_registry_said as registry_said`;
 
 /** Begins a new key, unless one is under way; undefined: there is no such zone, or it is not signed. */
 export async function requestRoll(db: Database, name: string): Promise<ZoneKey | undefined> {
@@ -48,14 +51,14 @@ export async function rollOldKeys(db: Database, before: Date): Promise<void> {
       for no key update skip locked)`.execute(systemDb(db));
 }
 
-/** Signed zones of which a key is changed, or of all; by their names. */
+/** Signed zones of which a key is changed; or all, and those that a registry has refused to have signed. By their names. */
 export async function listKeys(
   db: Database,
   { all, limit }: { readonly all: boolean; readonly limit: number },
 ): Promise<ZoneKey[]> {
   const { rows } = await sql<ZoneKey>`
     select ${columns} from domains.zones z
-    where not z.is_closed and (z.roll_state is not null or (${all} and z.dnssec <> 'off'))
+    where not z.is_closed and (z.roll_state is not null or (${all} and (z.dnssec <> 'off' or z.dnssec_refusal is not null)))
     order by z.name limit ${limit}`.execute(systemDb(db));
   return rows;
 }

@@ -15,7 +15,7 @@
  * - `request off` ends it anywhere: all DS records go, are waited for, and both keys with them.
  */
 import type { MutationOutcome } from '../../registry/registry.ts';
-import { areSameDs, type DnssecContext, isAwaited, postpone, sendDs, viewRegistry } from './dnssec-step.ts';
+import { areSameDs, type DnssecContext, failureOf, isAwaited, postpone, sendDs, viewRegistry } from './dnssec-step.ts';
 import type { ClaimedZone, ZoneProgress } from './dnssec-store.ts';
 import { longestTtlMs, saveProgress } from './dnssec-store.ts';
 
@@ -75,9 +75,9 @@ async function applyOutcome(context: DnssecContext, zone: ClaimedZone, outcome: 
     case 'pending':
       return postpone(context, zone, { dsPendingSince: context.clock.now() });
     case 'unknown':
-      return postpone(context, zone, { failure: `The registry gave no answer: ${outcome.reason}` });
+      return postpone(context, zone, failureOf(zone, outcome));
     case 'rejected':
-      return postpone(context, zone, { failure: `The registry refuses the new DS record: ${outcome.reason}` });
+      return postpone(context, zone, failureOf(zone, outcome));
   }
 }
 

@@ -17,6 +17,7 @@ import { listDueNames, lockDomain } from './domain-store.ts';
 import { checkHosts, createHost, deleteHost, infoHost, nameHost, updateHost } from './hosts.ts';
 import { infoDomain } from './info-domain.ts';
 import { findFirstMessage, type MessageHabits, putMessage, removeMessage } from './message-store.ts';
+import { moveDomain } from './move-domain.ts';
 import { checkPassword, ensureRegistrar, setPassword } from './registrars.ts';
 import type { CreditOf, PriceList, RegistryCore, Reply, Session } from './registry-core.ts';
 import { renewDomain } from './renew-domain.ts';
@@ -157,6 +158,8 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
       runRead(session, async (context) =>
         completed(await readAccount({ ...context, registrar: context.session.registrarId })),
       ),
+
+    moveDomain: ({ name, registrarId }) => runChange({ registrarId }, (context) => moveDomain(context, name)),
 
     async runDue() {
       const names = await listDueNames(registryDb(db), clock.now(), DUE_BATCH);

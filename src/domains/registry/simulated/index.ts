@@ -7,4 +7,4 @@ export type * from './registry-core.ts';
 export { createSimulatedRegistry, OUR_REGISTRAR, type SimulatedRegistryOptions } from './simulated-registry.ts';
 export type { SpecialNames } from './special-names.ts';
 export { registryDb } from './tables.ts';
-export { answerWrongly, type ChooseWrongAnswer, wrongAnswersAtRandom } from './wrong-answers.ts';
+export { answerWrongly, type ChooseWrongAnswer } from './wrong-answers.ts';

@@ -397,6 +397,12 @@ export interface RegistryCore {
   /** 2303 for a registrar whose credit is not limited. */
   readBalance(session: Session): Promise<Reply<AccountBalance>>;
 
+  /**
+   * Gives a name to another registrar by hand, as a court has it or a mistake of the registry: without a code, whatever its statuses, and nobody is
+   * told or charged. A name that is there already stays as it is. 2304 while something is pending.
+   */
+  moveDomain(domain: { readonly name: string; readonly registrarId: string }): Promise<Reply<undefined>>;
+
   /** Applies what is due by the clock; answers how many names it touched. Safe in any number of processes at once. */
   runDue(): Promise<number>;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { done, openTestRegistry, refused } from '../../../../test/support/simulated-registry.ts';
-import { answerWrongly, type ChooseWrongAnswer, wrongAnswersAtRandom } from './index.ts';
+import { answerWrongly, type ChooseWrongAnswer } from './index.ts';
 
 let database: TestDatabase;
 before(async () => {
@@ -35,18 +35,4 @@ test('a command that is answered wrongly is not carried out, and the next is as 
   assert.deepEqual(await stateOf(), ['taken', 'available']);
   choose = (command) => (command === 'check' ? 2303 : undefined);
   assert.deepEqual(await stateOf(), ['available', 'available']);
-});
-
-test('at random, the share is about what was asked for, and the same seed gives the same answers', () => {
-  const draw = (share: number, seed: number) => {
-    const choose = wrongAnswersAtRandom(share, seed);
-    return Array.from({ length: 2_000 }, () => choose('info', 'a.com'));
-  };
-  assert.deepEqual(draw(0.1, 7), draw(0.1, 7));
-  assert.notDeepEqual(draw(0.1, 7), draw(0.1, 8));
-  const wrong = draw(0.1, 7).filter((code) => code !== undefined);
-  assert.ok(wrong.length > 140 && wrong.length < 260, String(wrong.length));
-  assert.deepEqual([...new Set(wrong)].sort(), [2201, 2303]);
-  assert.ok(draw(0, 7).every((code) => code === undefined));
-  assert.ok(draw(1, 7).every((code) => code !== undefined));
 });

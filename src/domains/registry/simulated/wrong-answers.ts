@@ -2,7 +2,6 @@
  * Answers that are wrong, as those of real registries are now and then: a name that is there is refused as if it were not (2303), or
  * were another registrar's (2201), or the command fails for no reason that is told (2400). It is not carried out then. `check` shows what is wrongly not there as free.
  */
-import { createHash } from 'node:crypto';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { resultMessages } from '../result-codes.ts';
 import type { RegistryCore, Reply, Session } from './registry-core.ts';
@@ -58,17 +57,6 @@ export function answerWrongly(core: RegistryCore, choose: ChooseWrongAnswer): Re
     deleteDomain: sometimes('delete', core.deleteDomain),
     restoreDomain: sometimes('restore', core.restoreDomain),
     reportRestore: sometimes('restore', core.reportRestore),
-  };
-}
-
-/** One answer in `1 / share` is wrong; the same ones for the same seed and the same commands. */
-export function wrongAnswersAtRandom(share: number, seed: number): ChooseWrongAnswer {
-  let count = 0;
-  return () => {
-    count += 1;
-    const digest = createHash('sha256').update(`${seed} ${count}`).digest();
-    if (digest.readUInt32BE(0) / 2 ** 32 >= share) return undefined;
-    return digest.readUInt8(4) % 2 === 0 ? 2303 : 2201;
   };
 }
 

@@ -29,7 +29,7 @@ export const AutoTopUp = component(
     card: oneOf(['none', 'saved']),
     card_url: nullable(Type.String(), { description: 'Where a person saves a card, while that page is open.' }),
     failure: nullable(Type.Object({ kind: Type.String(), message: Type.String() }), {
-      description: 'Why it was switched off: the card was declined.',
+      description: 'Why it was switched off: the card was declined, or a payment was disputed (`payment_disputed`).',
     }),
     updated_at: nullable(timestamp()),
   }),

@@ -56,10 +56,17 @@ function tooLittle(param: string, message: string): ApiError {
   return new ApiError('bad_request', { param, message });
 }
 
-function requireReady(amounts: Amounts, { card_reference: card }: AutoTopUpRow): void {
+function requireReady(amounts: Amounts, { card_reference: card, disputed_card: disputed }: AutoTopUpRow): void {
   const names = ['threshold', 'amount', 'monthly_limit'] as const;
   const missing = names.find((name) => amounts[`${name}_cents`] === null);
   if (missing !== undefined) throw tooLittle(missing, `\`${missing}\` was never set. Send it.`);
+  if (card !== null && card === disputed) {
+    throw new ApiError('payment_failed', {
+      message:
+        'A payment by card is in dispute, or was taken back. Save another card (POST /wallet/card), or have the dispute withdrawn.',
+      details: { kind: 'payment_disputed' },
+    });
+  }
   if (card !== null) return;
   throw new ApiError('payment_failed', {
     message: 'The workspace has no saved card. Save one first: POST /wallet/card, and open its `url`.',

@@ -6,12 +6,11 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
-import { quote } from '../../prices/quote.ts';
 import { getRegistrant, missingContact } from '../../registrant.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { Registration } from './schema.ts';
-import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
+import { agreePrice, answerSpending, instrumentOf } from './spend.ts';
 
 export function registerDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ body: Registration }>) =>
@@ -20,25 +19,22 @@ export function registerDomain(deps: DomainDependencies) {
       const { ascii: name, tld } = normalizeName(body.domain);
       const years = body.duration ?? 1;
       requireSold(deps, name);
-      const { priceCents, fee, renewalFee } = await quote(deps, { name, tld, operation: 'registration', years });
-      confirmPrice(priceCents, body);
+      const price = await agreePrice(deps, { name, tld, operation: 'registration', years }, body);
       const instrument = instrumentOf(body);
       await requireContact(deps, caller.workspaceId, name);
       // What the workspace has is refused when the order is placed, with the reason.
       const isOurs = await isOwn(deps, caller.workspaceId, name);
       const launch = isOurs ? {} : await meetLaunchDemand(deps, caller, name, givenForLaunch(body));
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
-      if (instrument !== undefined && !isOurs) await requireAvailable(deps, name);
+      if (instrument !== undefined && price.isPriceUnasked !== true && !isOurs) await requireAvailable(deps, name);
       const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'registration',
         origin: 'request',
         name,
         years,
-        priceCents,
-        fee,
-        renewalFee,
         ...launch,
+        ...price,
         instrument,
         claim: idempotency,
       } as const;

@@ -4,13 +4,12 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy, type OrderRow } from '../../orders/index.ts';
 import { type DomainRow, endOfPaidTerm, ownDomain } from '../../portfolio/index.ts';
-import { quote } from '../../prices/quote.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { RenewalOrder } from './schema.ts';
-import { answerSpending, confirmPrice, instrumentOf } from './spend.ts';
+import { agreePrice, answerSpending, instrumentOf } from './spend.ts';
 
 export function renewDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>) =>
@@ -26,8 +25,11 @@ async function renew(
   const row = await ownDomain(workspaceDb(deps.db, caller.workspaceId), params.name);
   const { tld } = normalizeName(row.name, 'name');
   const years = body.duration ?? 1;
-  const { priceCents, fee } = await quote(deps, { name: row.name, tld, operation: 'renewal', years });
-  confirmPrice(priceCents, body);
+  const { priceCents, fee, isPriceUnasked } = await agreePrice(
+    deps,
+    { name: row.name, tld, operation: 'renewal', years },
+    body,
+  );
   const instrument = instrumentOf(body);
   const shown = new Date((await reportedDomain(deps, row)).expiresAt);
   const fromExpiresAt = endOfPaidTerm(deps.registry.habitsOf(row.name), row.billed_until, shown);
@@ -42,6 +44,7 @@ async function renew(
       years,
       priceCents,
       fee,
+      isPriceUnasked,
       instrument,
       claim: idempotency,
     },

@@ -7,6 +7,8 @@ import { CHANGE_MS, type Deadline, startDeadline } from '../../deadline.ts';
 import { joinOrder, type OrderRow } from '../../orders/index.ts';
 import { findDomainById } from '../../portfolio/index.ts';
 import { parsePrice, toEuros } from '../../prices/money.ts';
+import { type Quote, type QuoteDependencies, type QuoteRequest, quote } from '../../prices/quote.ts';
+import { RegistryBusy } from '../../registry/registry.ts';
 import type { Instrument } from '../../wallet/payments/payments.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
@@ -18,16 +20,43 @@ export interface PaymentChoice {
   readonly shared_payment_token?: string;
 }
 
-/** Throws `price_changed` where the caller agreed to another price, `bad_request` where to none. */
-export function confirmPrice(priceCents: number, { confirm_price: confirmed }: PaymentChoice): void {
-  const confirmedCents = parsePrice(confirmed);
-  if (confirmedCents === undefined) {
-    throw new ApiError('bad_request', {
-      message: '`confirm_price` must be an amount in EUR with at most two decimals, such as 12.34 or "12.34".',
-      param: 'confirm_price',
-    });
+export interface AgreedPrice extends Quote {
+  /** The registry is too busy to say it: this is what the caller takes it for. */
+  readonly isPriceUnasked?: true;
+}
+
+/**
+ * What it costs, once the caller has agreed to that. A registry that is too busy is asked later, by the order. Throws what `quote` and
+ * `confirmPrice` throw.
+ */
+export async function agreePrice(
+  deps: QuoteDependencies,
+  request: QuoteRequest,
+  choice: PaymentChoice,
+): Promise<AgreedPrice> {
+  try {
+    const quoted = await quote(deps, request);
+    confirmPrice(quoted.priceCents, choice);
+    return quoted;
+  } catch (error) {
+    if (!(error instanceof ApiError && error.cause instanceof RegistryBusy)) throw error;
+    return { priceCents: readConfirmed(choice), isPriceUnasked: true };
   }
-  if (confirmedCents === priceCents) return;
+}
+
+function readConfirmed({ confirm_price: confirmed }: PaymentChoice): number {
+  const confirmedCents = parsePrice(confirmed);
+  if (confirmedCents !== undefined) return confirmedCents;
+  throw new ApiError('bad_request', {
+    message: '`confirm_price` must be an amount in EUR with at most two decimals, such as 12.34 or "12.34".',
+    param: 'confirm_price',
+  });
+}
+
+/** Throws `price_changed` where the caller agreed to another price, `bad_request` where to none. */
+export function confirmPrice(priceCents: number, choice: PaymentChoice): void {
+  const { confirm_price: confirmed } = choice;
+  if (readConfirmed(choice) === priceCents) return;
   const current = toEuros(priceCents);
   throw new ApiError('price_changed', {
     message: `The price is ${current} EUR and \`confirm_price\` says ${confirmed}. Repeat the call with ${current} if that is acceptable.`,

@@ -6,7 +6,10 @@ import { nextAfter } from '../../list-page.ts';
 export const WalletBalance = component(
   'WalletBalance',
   Type.Object({
-    available_cents: Type.Integer({ description: 'What can be spent.' }),
+    available_cents: Type.Integer({
+      description:
+        'What can be spent. Below zero where a disputed payment took more than there was: nothing can be bought then.',
+    }),
     held_cents: Type.Integer({ description: 'Set aside for orders under way.' }),
     currency: oneOf(['EUR']),
   }),
@@ -20,9 +23,23 @@ const KINDS = `What happened:
 - \`capture\`: the order is done, and what was set aside is spent.
 - \`release\`: the order failed, and what was set aside is available again.
 - \`refund\`: the order failed, and what was set aside goes back to the card.
-- \`grace_refund\`: the registry took the domain of the description back for nothing, and what it cost is available again, less a fee.`;
+- \`grace_refund\`: the registry took the domain of the description back for nothing, and what it cost is available again, less a fee.
+- \`grace_return\`: the registry had not taken it back after all, and that is paid again.
+- \`dispute\`: a card’s holder had the bank take a payment back, and it has left the wallet.
+- \`dispute_won\`: the dispute was decided for the payment, and it is available again.`;
 
-export const movementKinds = ['credit', 'hold', 'charge', 'capture', 'release', 'refund', 'grace_refund'] as const;
+export const movementKinds = [
+  'credit',
+  'hold',
+  'charge',
+  'capture',
+  'release',
+  'refund',
+  'grace_refund',
+  'grace_return',
+  'dispute',
+  'dispute_won',
+] as const;
 
 export const WalletMovement = component(
   'WalletMovement',

@@ -1,6 +1,7 @@
 /** A name of the caller's workspace whose records are kept here. */
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { DnssecState } from '../../dns/dnssec/index.ts';
 import type { StoredRecord, ZoneRef } from '../../dns/index.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 
@@ -8,6 +9,9 @@ export interface HostedZone extends ZoneRef {
   readonly serial: number;
   /** Whether what is served is what the rows say. */
   readonly isPublished: boolean;
+  readonly dnssec: DnssecState;
+  /** In our words; null: there is none. */
+  readonly dnssecProblem: string | null;
 }
 
 export interface ZoneQuery {
@@ -25,13 +29,15 @@ export interface FoundZone {
   has_zone: boolean;
   serial: number | null;
   is_published: boolean | null;
+  dnssec: DnssecState | null;
+  dnssec_problem: string | null;
 }
 
 /** Dates are text in JSON. */
 export type JsonRecord = Omit<StoredRecord, 'created_at'> & { readonly created_at: string };
 
 export const zoneColumns = `d.id, d.name, d.snapshot -> 'nameservers' as nameservers, z.domain_id is not null as has_zone, z.serial,
-  z.published_version >= z.version as is_published`;
+  z.published_version >= z.version as is_published, z.dnssec, coalesce(z.dnssec_failure, z.dnssec_refusal) as dnssec_problem`;
 
 const tables = `domains.domains d
   left join domains.zones z on z.workspace_id = d.workspace_id and z.domain_id = d.id
@@ -87,6 +93,8 @@ export function requireHosted(row: FoundZone | undefined, { workspaceId, nameser
     name: row.name,
     serial: row.serial ?? 0,
     isPublished: row.is_published ?? false,
+    dnssec: row.dnssec ?? 'off',
+    dnssecProblem: row.dnssec_problem,
   };
 }
 

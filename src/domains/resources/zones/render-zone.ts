@@ -10,6 +10,7 @@ export function renderZone(zone: HostedZone, records: readonly StoredRecord[], n
     nameservers: [...nameservers],
     serial: zone.serial,
     published: zone.isPublished,
+    dnssec: { state: zone.dnssec, problem: zone.dnssecProblem },
     records: [
       ...managedRecords(zone.name, zone.serial, nameservers),
       ...records.map((record) => renderRecord(zone.name, record)),

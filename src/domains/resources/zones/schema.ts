@@ -44,6 +44,12 @@ export const Zone = component(
     nameservers: Type.Array(Type.String()),
     serial: Type.Integer({ description: 'Grows with each change; the serial of the SOA record.' }),
     published: Type.Boolean({ description: 'Whether the nameservers answer with these records already.' }),
+    dnssec: Type.Object({
+      state: oneOf(['off', 'enabling', 'on', 'disabling'], {
+        description: 'What `dnssec` of the settings has led to.',
+      }),
+      problem: nullable(Type.String(), { description: 'Why it takes so long, or was not turned on; for people.' }),
+    }),
     records: Type.Array(DnsRecord),
   }),
 );

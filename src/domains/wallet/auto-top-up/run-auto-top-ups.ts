@@ -7,6 +7,7 @@
  *
  * A charge is a row, written under the wallet's lock, before it is made, and a unique index lets one be open: any number of processes and
  * orders lead to one. The amount is never less than the threshold, so that a charge ends the fall that it is for, and no fall has two.
+ * A wallet that is below nothing, as payments were disputed, waits for its owner.
  */
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
@@ -67,8 +68,8 @@ async function begin(tx: Transaction, now: Date, workspaceId: string): Promise<A
   const db = workspaceDb(tx, workspaceId);
   const { enabled, threshold_cents, amount_cents, monthly_limit_cents, ...settings } = await lockSettings(db);
   const { customer_reference: customer, card_reference: card } = settings;
-  if (!enabled || threshold_cents === null || amount_cents === null || availableCents >= threshold_cents)
-    return undefined;
+  if (!enabled || threshold_cents === null || amount_cents === null) return undefined;
+  if (availableCents < 0 || availableCents >= threshold_cents) return undefined;
   if (customer === null || card === null) return undefined;
   const month = monthOf(now);
   const chargedCents = await sumCharges(db, month);

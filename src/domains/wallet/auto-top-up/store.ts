@@ -40,7 +40,7 @@ export async function listLow(executor: Executor, month: Date): Promise<string[]
   const { rows } = await executor.query<{ workspace_id: string }>({
     text: `
       select a.workspace_id from domains.auto_top_ups a join domains.wallets w using (workspace_id)
-      where a.enabled and w.available_cents < a.threshold_cents and a.limit_told_in is distinct from $1 and not exists (
+      where a.enabled and w.available_cents >= 0 and w.available_cents < a.threshold_cents and a.limit_told_in is distinct from $1 and not exists (
         select from domains.payments p
         where p.workspace_id = a.workspace_id and p.kind = 'auto_top_up' and p.state = 'open')
       order by a.updated_at limit ${BATCH}`,

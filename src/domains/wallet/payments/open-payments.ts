@@ -8,6 +8,8 @@ export interface OpenPaymentsOptions {
   readonly secretKey: string | undefined;
   /** Default: Stripe's. */
   readonly apiUrl?: string | undefined;
+  /** Of the payment provider's webhook endpoint; absent: no event is believed. */
+  readonly webhookSecret?: string | undefined;
   /** Where the payment provider's page leads once a top-up is paid. */
   readonly returnUrl: string;
   readonly logger: Logger;

@@ -77,6 +77,31 @@ export interface CardPage extends TopUp {
 
 export type CardPageState = { readonly kind: 'open' | 'expired' } | { readonly kind: 'saved'; readonly card: string };
 
+/** A call of the payment provider, as it came. */
+export interface SignedMessage {
+  readonly bytes: Buffer;
+  readonly signature: string | undefined;
+  readonly receivedAt: Date;
+}
+
+/** That there is news of a payment: what it is has to be asked. */
+export type PaymentEvent = { readonly kind: 'dispute'; readonly intent: string } | { readonly kind: 'other' };
+
+/** A payment that the card's holder has the bank take back. */
+export interface Dispute {
+  readonly id: string;
+  readonly amountCents: number;
+  /** ISO 4217, lower case. */
+  readonly currency: string;
+  /** The money has left our account at the payment provider. */
+  readonly isWithdrawn: boolean;
+  /** It came back. */
+  readonly isReinstated: boolean;
+  readonly isLost: boolean;
+  /** `idempotencyKey` of the charge, where it is one of ours. */
+  readonly chargeKey: string | undefined;
+}
+
 export interface Payments {
   readonly isConfigured: boolean;
   /** Never throws; without configuration it is declined with `payments_unconfigured`. */
@@ -93,4 +118,10 @@ export interface Payments {
   lookUpCardPage(reference: string): Promise<CardPageState>;
   /** The payment provider charges it never again. One that it does not know is no error. Throws ApiError `payment_failed`. */
   forgetCard(card: string): Promise<void>;
+  /** Throws ApiError `bad_request` where the payment provider has not signed it, and `not_found` where none is known that could. */
+  readEvent(message: SignedMessage): PaymentEvent;
+  /** Of a charge, by the payment provider's name of it, as they are now. Throws when there is no answer. */
+  listDisputes(intent: string): Promise<readonly Dispute[]>;
+  /** `reference` of the top-ups that this charge has paid. Throws when there is no answer. */
+  listPages(intent: string): Promise<readonly string[]>;
 }

@@ -30,6 +30,7 @@ import type {
   RefundRequest,
   TopUpRequest,
 } from './payments.ts';
+import { KEY_IN_METADATA, listDisputes, listPages, readStripeEvent } from './stripe-disputes.ts';
 import { failureOf, isIndefinite } from './stripe-errors.ts';
 
 /** The version that this code was written against; the package's types are of the same one. */
@@ -37,7 +38,6 @@ const API_VERSION = '2026-10-28.endive';
 const SHARED_TOKEN_VERSION = '2026-04-22.preview';
 /** Of one call; a charge takes three at most, within the lease of an order. A longer one is repeated with its key. */
 const TIMEOUT_MS = 15_000;
-const KEY_IN_METADATA = 'charge_key';
 /** An hour less than Stripe promises. */
 const KEY_LIFETIME_MS = 23 * 3_600_000;
 
@@ -45,6 +45,8 @@ export interface StripePaymentsOptions {
   readonly secretKey: string;
   /** Default: Stripe's. */
   readonly apiUrl?: string;
+  /** Absent: no event is believed. */
+  readonly webhookSecret?: string | undefined;
   /** Where the checkout page leads afterwards. */
   readonly returnUrl: string;
   readonly logger: Logger;
@@ -91,6 +93,9 @@ export function createStripePayments(options: StripePaymentsOptions): Payments {
         throw refusalOf(logger, error);
       }
     },
+    readEvent: (message) => readStripeEvent(stripe, options.webhookSecret, message),
+    listDisputes: (intent) => listDisputes(stripe, intent),
+    listPages: (intent) => listPages(stripe, intent),
   };
 }
 

@@ -82,7 +82,7 @@ export async function settleTopUps(deps: TopUpDependencies, signal?: AbortSignal
   for (const topUp of await listDue(deps)) {
     if (signal?.aborted === true || failures === FAILURES_A_RUN) return;
     try {
-      await settle(deps, topUp);
+      await settleTopUp(deps, topUp);
     } catch (error) {
       failures += 1;
       deps.logger.warn({ err: error, paymentId: topUp.id }, 'a top-up could not be looked up');
@@ -105,7 +105,8 @@ async function listDue({ db, clock }: TopUpDependencies): Promise<OpenTopUp[]> {
     .execute();
 }
 
-async function settle(deps: TopUpDependencies, topUp: OpenTopUp): Promise<void> {
+/** Asks whether it was paid, and credits the wallet where it was. Throws when there is no answer. */
+export async function settleTopUp(deps: TopUpDependencies, topUp: OpenTopUp): Promise<void> {
   const found = await deps.payments.lookUpTopUp(topUp.provider_reference ?? '');
   const ageMs = deps.clock.now().getTime() - topUp.created_at.getTime();
   if (found === 'paid') await complete(deps, topUp);

@@ -23,6 +23,15 @@ export const unconfiguredPayments: Payments = {
   async forgetCard() {
     throw new ApiError('payment_failed', { message: failure.message, details: { kind: failure.kind } });
   },
+  readEvent() {
+    throw new ApiError('not_found', { message: failure.message });
+  },
+  async listDisputes(intent) {
+    throw new Error(`the charge ${intent} cannot be looked up: no payment provider is configured`);
+  },
+  async listPages(intent) {
+    throw new Error(`the charge ${intent} cannot be looked up: no payment provider is configured`);
+  },
   async lookUpTopUp(reference) {
     throw new Error(`the top-up ${reference} cannot be looked up: no payment provider is configured`);
   },

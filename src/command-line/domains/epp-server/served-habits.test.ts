@@ -1,0 +1,328 @@
+/** Each habit of the file, over EPP and TLS, as a client of another registrar's making meets it. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '../../../../test/boot/server-process.ts';
+import { openTestDatabase } from '../../../../test/support/database.ts';
+import { openRawClient, type RawClient, silent, testTls } from '../../../../test/support/epp.ts';
+import { DAY_MS, done } from '../../../../test/support/simulated-registry.ts';
+import { commandElement, type EppCommand } from '../../../domains/registry/epp/commands/command.ts';
+import { EPP } from '../../../domains/registry/epp/namespaces.ts';
+import { writeXml } from '../../../domains/registry/epp/xml/write-xml.ts';
+import { createManualClock } from '../../../kernel/clock/clock.ts';
+import type { Habits } from './habits-schema.ts';
+import { readHabits } from './read-habits.ts';
+import { serveRegistry } from './serve-registry.ts';
+
+const database = await openTestDatabase();
+const { db } = database;
+const ending: (() => unknown)[] = [];
+after(async () => {
+  for (const end of ending.reverse()) await end();
+  await database.close();
+});
+
+const START = new Date('2026-03-01T12:00:00Z');
+const READY_MS = 30_000;
+let count = 0;
+
+interface Client {
+  readonly greeting: string;
+  /** The code of the answer and the whole of it; undefined: the server has hung up. */
+  ask(command: EppCommand): Promise<readonly [code: number, answer: string] | undefined>;
+  readonly raw: RawClient;
+}
+
+/** A registry of those habits, with two registrars that no other test has. `habits` may name them. */
+async function serve(habits: Habits | ((ours: string) => Habits)) {
+  count += 1;
+  const [ours, theirs] = [`ours-${count}`, `theirs-${count}`];
+  const clock = createManualClock(START);
+  const registry = await serveRegistry({
+    ...{ db, clock, tls: testTls, port: 0, logger: silent },
+    habits: typeof habits === 'function' ? habits(ours) : habits,
+    registrars: [ours, theirs].map((id) => ({ id, name: id, password: 'secret-1' })),
+  });
+  ending.push(() => registry.stop());
+
+  async function open(clientId = ours): Promise<Client> {
+    const raw = openRawClient(registry.port);
+    ending.push(() => raw.socket.destroy());
+    const greeting = (await raw.next()) ?? '';
+    const offered = (tag: string) => [...greeting.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'g'))];
+    const [objectUris = [], extensionUris = []] = ['objURI', 'extURI'].map((tag) =>
+      offered(tag).map(([, uri = '']) => uri),
+    );
+    const ask: Client['ask'] = async (command) => {
+      raw.send(writeXml(commandElement(command, `test-${count}`)));
+      const answer = await raw.next();
+      return answer === undefined ? undefined : [Number(/<result code="(\d+)">/.exec(answer)?.[1]), answer];
+    };
+    const login = { clientId, password: 'secret-1', version: '1.0', language: 'en', objectUris, extensionUris };
+    const [code] = (await ask({ kind: 'login', ...login })) ?? [];
+    assert.equal(code, 1000);
+    return { greeting, ask, raw };
+  }
+  return { ...registry, clock, open, ours, theirs };
+}
+
+const creation = (name: string, registrant?: string) =>
+  ({ kind: 'domain:create', name, years: 1, registrant, contacts: [], dsRecords: [], authInfo: 'secret-2' }) as const;
+const info = (name: string) => ({ kind: 'domain:info', name }) as const;
+const check = (...names: string[]) => ({ kind: 'domain:check', names }) as const;
+const contact = (id: string, disclose?: boolean) =>
+  ({
+    kind: 'contact:create',
+    ...{ id, email: 'ada@example.net', authInfo: 'secret-3', disclose },
+    postalInfo: [{ type: 'int', name: 'Ada', street: ['1 Mill Lane'], city: 'London', country: 'GB' }],
+  }) as const;
+const codeOf = async (client: Client, command: EppCommand) => (await client.ask(command))?.[0];
+
+test('contacts are refused, or what may be shown of them', async () => {
+  const none = await (await serve({ protocol: { contacts: 'none' } })).open();
+  assert.ok(!none.greeting.includes('contact-1.0'));
+  assert.equal(await codeOf(none, contact('ANYBODY')), 2307);
+  assert.equal(await codeOf(none, creation('named-somebody.com', 'ANYBODY')), 2306);
+  assert.equal(await codeOf(none, creation('named-nobody.com')), 1001);
+
+  const open = await (await serve({ protocol: { contacts: 'no_disclose' } })).open();
+  assert.equal(await codeOf(open, contact('HIDDEN', false)), 2102);
+  assert.equal(await codeOf(open, contact('SHOWN')), 1000);
+
+  const { open: openRefusing } = await serve({ answers: [{ answer: 2306, commands: ['contact'] }] });
+  const refusing = await openRefusing();
+  assert.equal(await codeOf(refusing, contact('REFUSED')), 2306);
+  assert.equal(await codeOf(refusing, info('taken-elsewhere.com')), 1000);
+});
+
+test('the greeting has the models and extensions of the file, and no others', async () => {
+  const plain = (await (await serve({})).open()).greeting;
+  const other = await serve((ours) => ({
+    protocol: {
+      hosts: 'attributes',
+      dnssec: 'none',
+      fee_versions: ['0.11', '0.5'],
+      name_store: { com: 'dotCOM' },
+      idn: { extension: 'idnLang', tables: ['SPA'] },
+      claims: { 'brand.com': '2013041500/2/6/9/rJ1NrDO92vDsAzf7EQzgjX4R0000000001' },
+    },
+    limits: { credit: { [ours]: 10 } },
+  }));
+  const told = (await other.open()).greeting;
+  const has = (greeting: string) =>
+    ['host-1.0', 'secDNS-1.1', 'fee-1.0', 'fee-0.11', 'fee-0.5', 'namestoreExt', 'idnLang', 'launch-1.0', 'balance-1.0']
+      .filter((part) => greeting.includes(part))
+      .join(' ');
+  assert.equal(has(plain), 'host-1.0 secDNS-1.1 fee-1.0');
+  assert.equal(has(told), 'fee-0.11 fee-0.5 namestoreExt idnLang launch-1.0 balance-1.0');
+  const client = await other.open();
+  assert.match((await client.ask(info('taken-elsewhere.com')))?.[1] ?? '', /NameStore Extension not provided/);
+  assert.equal(await codeOf(client, { ...info('taken-elsewhere.com'), subProduct: 'dotCOM' }), 1000);
+
+  const { open: openFree } = await serve({ protocol: { fee_versions: [], dnssec: 'keys' } });
+  const free = await openFree();
+  assert.equal(has(free.greeting), 'host-1.0 secDNS-1.1');
+});
+
+test('it sells the TLDs of the file, some names at their own price, some not, and has some sold', async () => {
+  const { core, open, ours } = await serve((id) => ({
+    sells: {
+      tlds: ['net', 'unheard-of'],
+      premium: { 'gold.net': 500 },
+      reserved: ['kept.net'],
+      registered: { [id]: ['sold.net', 'gold-sold.net'] },
+    },
+  }));
+  const client = await open();
+  const [, answer] = (await client.ask(check('free.net', 'free.unheard-of', 'free.com', 'kept.net', 'sold.net'))) ?? [];
+  assert.deepEqual(
+    [...(answer ?? '').matchAll(/<domain:name avail="(\d)">([^<]*)/g)].map(([, free, name]) => `${name} ${free}`),
+    ['free.net 1', 'free.unheard-of 1', 'free.com 0', 'kept.net 0', 'sold.net 0'],
+  );
+  assert.deepEqual([core.feesOf('gold.net')?.createCents, core.feesOf('gold.net')?.isPremium], [50_000, true]);
+  assert.equal(done(await core.infoDomain({ registrarId: ours }, { name: 'sold.net' })).sponsor, ours);
+  await assert.rejects(
+    serve((id) => ({ sells: { tlds: ['net'], reserved: ['kept.net'], registered: { [id]: ['kept.net'] } } })),
+    /sells\.registered: kept\.net was not registered: kept\.net is reserved/,
+  );
+});
+
+test('names take their time, are renewed at their end, and want a report when they are restored', async () => {
+  const { clock, core, open, ours } = await serve((id) => ({
+    sells: { registered: { [id]: ['kept-on.com'] } },
+    terms: { auto_renew_grace_days: 30, restore_reports: true, create_seconds: 7, renew_seconds: 0 },
+  }));
+  const session = { registrarId: ours };
+  const client = await open();
+  assert.match((await client.ask(info('kept-on.com')))?.[1] ?? '', /pendingCreate/);
+  clock.advance(6_000);
+  assert.match((await client.ask(info('kept-on.com')))?.[1] ?? '', /pendingCreate/);
+  clock.advance(1_000);
+  const { expiresAt } = done(await core.infoDomain(session, { name: 'kept-on.com' }));
+  const renewal = { kind: 'domain:renew', name: 'kept-on.com', years: 1 } as const;
+  assert.equal(await codeOf(client, { ...renewal, currentExpiryDate: expiresAt.toISOString().slice(0, 10) }), 1000);
+  clock.advance(2 * 366 * DAY_MS);
+  assert.match((await client.ask(info('kept-on.com')))?.[1] ?? '', /<domain:exDate>2029-03-01/);
+  assert.equal(await codeOf(client, { kind: 'domain:delete', name: 'kept-on.com' }), 1001);
+  assert.equal(done(await core.restoreDomain(session, { name: 'kept-on.com' })).awaitsReport, true);
+
+  const { core: quick, open: openQuick, theirs } = await serve({ terms: { transfer_seconds: 0 } });
+  done(await quick.moveDomain({ name: 'taken-and-quick.com', registrarId: theirs }));
+  const transfer = { kind: 'domain:transfer', operation: 'request', name: 'taken-and-quick.com' } as const;
+  assert.equal(await codeOf(await openQuick(), { ...transfer, authInfo: 'simulated-auth' }), 1000);
+});
+
+test('credit, commands and sessions have their limits', async () => {
+  const { clock, open, ours, theirs } = await serve((id) => ({
+    sells: { tlds: ['unheard-of'] },
+    terms: { create_seconds: 0 },
+    limits: { credit: { [id]: 24 }, commands_per_minute: 8, session_commands: 4, sessions: 2 },
+  }));
+  const first = await open();
+  const create = async (label: string) => codeOf(first, creation(`${label}.unheard-of`, `LIMIT-${count}`));
+  assert.equal(await codeOf(first, contact(`LIMIT-${count}`)), 1000);
+  assert.deepEqual([await create('limit-1'), await create('limit-2'), await create('limit-3')], [1000, 1000, 2104]);
+  assert.equal(await codeOf(first, { kind: 'balance:info' }), 2500, 'the fifth command of its session');
+  assert.equal(await codeOf(first, info('limit-1.unheard-of')), undefined);
+
+  const second = await open();
+  const message = (await second.ask({ kind: 'poll', operation: 'req' }))?.[1] ?? '';
+  assert.match(message, /Low account balance/);
+  assert.match((await second.ask({ kind: 'balance:info' }))?.[1] ?? '', /availableCredit>4\.00</);
+  assert.equal(await codeOf(second, check('limit-4.unheard-of')), 1000);
+  assert.equal(await codeOf(second, check('limit-4.unheard-of')), 2502, 'the ninth of the minute');
+  const others = await open(theirs);
+  assert.equal(await codeOf(others, check('limit-4.unheard-of')), 1000, 'each registrar has its own');
+  clock.advance(60_000);
+  const third = await open();
+  assert.equal(await codeOf(third, check('limit-4.unheard-of')), 1000);
+  await open();
+  await assert.rejects(open(), /2502/, `a third session of ${ours}`);
+});
+
+test('a session without commands is ended', async () => {
+  const { open } = await serve({ limits: { idle_seconds: 1 } });
+  const { ask, raw } = await open();
+  assert.equal((await ask(check('idle.com')))?.[0], 1000);
+  assert.equal(await raw.next(), undefined);
+});
+
+test('commands and names fail for ever, or at a share: 2400, 2104, 2502', async () => {
+  const { open, theirs } = await serve({
+    answers: [
+      { answer: 2400, names: ['stuck-*.com'] },
+      { answer: 2104, commands: ['renew'] },
+      { answer: 2502, commands: ['info'], names: ['tired.com'] },
+      { answer: 2400, commands: ['info'], share: 0.5 },
+    ],
+  });
+  const client = await open();
+  for (let tries = 0; tries < 5; tries += 1) {
+    assert.equal(await codeOf(client, creation('stuck-for-ever.com', 'ANYBODY')), 2400);
+    const renewal = { kind: 'domain:renew', currentExpiryDate: '2027-03-01' } as const;
+    assert.equal(await codeOf(client, { ...renewal, name: 'taken-elsewhere.com' }), 2104);
+  }
+  const codes: (number | undefined)[] = [];
+  for (let tries = 0; tries < 60; tries += 1) codes.push(await codeOf(client, info('taken-elsewhere.com')));
+  assert.deepEqual([...new Set(codes)].sort(), [1000, 2400]);
+  const failed = codes.filter((code) => code === 2400).length;
+  assert.ok(failed > 10 && failed < 50, `${failed} of 60 fail`);
+  const tired = await open(theirs);
+  assert.equal(await codeOf(tired, info('tired.com')), 2502);
+  assert.equal(await codeOf(tired, info('tired.com')), undefined, 'which ends the session');
+});
+
+test('a name is said not to be there, or to be another’s, and a check shows it as free', async () => {
+  const { open } = await serve((ours) => ({
+    sells: { registered: { [ours]: ['denied.com', 'theirs-they-say.com', 'there.com'] } },
+    terms: { create_seconds: 0 },
+    answers: [
+      { answer: 2303, names: ['denied.com'] },
+      { answer: 2201, names: ['theirs-they-say.com'] },
+    ],
+  }));
+  const client = await open();
+  assert.equal(await codeOf(client, info('denied.com')), 2303);
+  assert.equal(await codeOf(client, info('theirs-they-say.com')), 2201);
+  assert.equal(await codeOf(client, info('there.com')), 1000);
+  const [, answer = ''] = (await client.ask(check('denied.com', 'there.com'))) ?? [];
+  assert.match(answer, /avail="1">denied\.com[\s\S]*avail="0">there\.com/);
+});
+
+test('answers are late, do not come, or are cut off once the command was carried out', async () => {
+  const { core, open, ours } = await serve((id) => ({
+    sells: { registered: { [id]: ['muted.com', 'cut-off.com', 'late.com'] } },
+    terms: { create_seconds: 0 },
+    answers: [
+      { answer: 'silent', commands: ['delete'], names: ['muted.com'] },
+      { answer: 'cut', commands: ['delete'] },
+      { answer: 'late', late_ms: 300, names: ['late.com'] },
+    ],
+  }));
+  const { ask, raw } = await open();
+  const before = performance.now();
+  assert.equal((await ask(info('late.com')))?.[0], 1000);
+  assert.ok(performance.now() - before >= 290, 'it is late');
+  raw.send(writeXml(commandElement({ kind: 'domain:delete', name: 'muted.com' }, 'muted-1')));
+  assert.match((await ask(info('muted.com')))?.[1] ?? '', /<domain:clID>/, 'nothing came, and the name is there');
+  assert.equal(await ask({ kind: 'domain:delete', name: 'cut-off.com' }), undefined);
+  const gone = await core.infoDomain({ registrarId: ours }, { name: 'cut-off.com' });
+  assert.equal(gone.ok ? 1000 : gone.code, 2303);
+});
+
+test('messages come newest first, twice, and of no kind that one knows', async () => {
+  const { open } = await serve({ messages: { newest_first: true, twice: true, unknown: ['the older', 'the newer'] } });
+  const { ask } = await open();
+  const seen: string[] = [];
+  for (;;) {
+    const [code, answer] = (await ask({ kind: 'poll', operation: 'req' })) ?? [0, ''];
+    if (code === 1300) break;
+    seen.push(/<msg>(the \w+)<\/msg>/.exec(answer)?.[1] ?? answer);
+    const messageId = /msgQ [^>]*id="(\d+)"/.exec(answer)?.[1] ?? '';
+    await ask({ kind: 'poll', operation: 'ack', messageId });
+  }
+  assert.deepEqual(seen, ['the newer', 'the newer', 'the older', 'the older']);
+});
+
+test('a name of ours is moved to another registrar, and one is registered for us, with no word about either', async () => {
+  const { clock, open, ours, theirs } = await serve((id) => ({
+    sells: { registered: { [id]: ['moved-away.com'] } },
+    terms: { create_seconds: 0 },
+    out_of_band: [
+      { event: 'moved', name: 'moved-away.com', after_seconds: 60 },
+      { event: 'registered', name: 'not-ordered.com', registrar: id, after_seconds: 60 },
+      { event: 'registered', name: 'snatched.com' },
+      { event: 'moved', name: 'not-there-yet.com', registrar: id.replace('ours', 'theirs') },
+    ],
+  }));
+  const client = await open();
+  const sponsorOf = async (name: string) => /<domain:clID>([^<]*)/.exec((await client.ask(info(name)))?.[1] ?? '')?.[1];
+  const become = (name: string, sponsor: string) =>
+    waitFor(`${sponsor} as the registrar of ${name}`, READY_MS, async () =>
+      (await sponsorOf(name)) === sponsor ? true : undefined,
+    );
+  // As the service locks its names: what is moved by hand is moved all the same.
+  const lock = { statuses: ['clientTransferProhibited'], contacts: [] };
+  await become('snatched.com', 'elsewhere');
+  assert.deepEqual([await sponsorOf('moved-away.com'), await sponsorOf('not-ordered.com')], [ours, undefined]);
+  assert.equal(await codeOf(client, { kind: 'domain:update', name: 'moved-away.com', add: lock }), 1000);
+  clock.advance(60_000);
+  await become('moved-away.com', 'elsewhere');
+  await become('not-ordered.com', ours);
+  assert.equal(await codeOf(client, contact(`LATER-${count}`)), 1000);
+  assert.equal(await codeOf(client, creation('not-there-yet.com', `LATER-${count}`)), 1000);
+  await become('not-there-yet.com', theirs);
+  assert.equal(await codeOf(client, { kind: 'poll', operation: 'req' }), 1300, 'nobody is told');
+});
+
+test('the files that come with the program are registries', async () => {
+  const folder = fileURLToPath(new URL('../../../../examples/registries/', import.meta.url));
+  const files = (await readdir(folder)).sort();
+  assert.deepEqual(files, ['erring.yaml', 'renewing.yaml', 'thin.yaml']);
+  for (const file of files) {
+    const habits = await readHabits(`${folder}${file}`, ['demo']);
+    const { open } = await serve({ ...habits, sells: {}, limits: {}, out_of_band: [] });
+    assert.ok((await open()).greeting.includes(EPP), file);
+  }
+});
