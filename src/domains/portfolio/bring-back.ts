@@ -38,7 +38,8 @@ export async function bringBack(
   if (last === undefined) return { kind: 'never_here' };
   if (last.gone_at === null || last.gone_at.getTime() < now.getTime() - KEPT_MS) return { kind: 'too_late' };
   const db = workspaceDb(tx, last.workspace_id);
-  await lockDomain(db, last.id);
+  // Whoever was quicker has put it back.
+  if ((await lockDomain(db, last.id))?.state !== 'gone') return { kind: 'taken', workspaceId: last.workspace_id };
   const place = { workspaceId: last.workspace_id, domainId: last.id, name };
   const chargedCents = await readRefunded(tx, place);
   if (chargedCents > 0 && !isShown) return { kind: 'unconfirmed' };
