@@ -49,6 +49,12 @@ const Protocol = closedObject({
       tables: Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }), { minItems: 1 }),
     }),
   ),
+  sunrise: Type.Optional(
+    closedObject({
+      zones: Type.Array(Type.String({ pattern: `^${zone}$` }), { minItems: 1 }),
+      applications: Type.Boolean(),
+    }),
+  ),
   claims: Type.Optional(mapOf(`^[a-z0-9-]+\\.${zone}$`, Type.String({ minLength: 1, maxLength: 255 }))),
 });
 

@@ -125,6 +125,7 @@ function serverHabitsOf({ limits = {}, protocol = {} }: Habits): Partial<ServerH
     dnssec: DNSSEC_DATA[dnssec],
     balance: protocol.balance ?? limits.credit !== undefined,
     subProducts: protocol.name_store,
+    sunrise: protocol.sunrise,
     claims: claims === undefined ? undefined : new Map(Object.entries(claims)),
     idn: idn === undefined ? undefined : { uri: IDN_URIS[idn.extension], tables: idn.tables },
     ...(feeVersions === undefined ? {} : { feeUris: feeVersions.map(feeUri) }),
