@@ -114,6 +114,8 @@ test('the greeting has the models and extensions of the file, and no others', as
     ['host-1.0', 'secDNS-1.1', 'fee-1.0', 'fee-0.11', 'fee-0.5', 'namestoreExt', 'idnLang', 'launch-1.0', 'balance-1.0']
       .filter((part) => greeting.includes(part))
       .join(' ');
+  const sunrise = await serve({ protocol: { sunrise: { zones: ['com'], applications: true } } });
+  assert.match((await sunrise.open()).greeting, /launch-1\.0/);
   assert.equal(has(plain), 'host-1.0 secDNS-1.1 fee-1.0');
   assert.equal(has(told), 'fee-0.11 fee-0.5 namestoreExt idnLang launch-1.0 balance-1.0');
   const client = await other.open();
