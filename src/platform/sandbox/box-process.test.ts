@@ -63,7 +63,9 @@ describe('when the process dies that boxes are started by', { skip }, () => {
     assert.ok(starter !== undefined);
     process.kill(starter, 'SIGKILL');
     for (const { exitCode, timedOut, workspaceProblem } of await Promise.all(outcomes)) {
-      assert.deepEqual([exitCode, timedOut, workspaceProblem], [137, false, 'the box was ended with it']);
+      assert.deepEqual([exitCode, timedOut], [137, false]);
+      // Its command may die before it, and the box then has time to say so, and to hand out the workspace.
+      assert.ok([undefined, 'the box was ended with it'].includes(workspaceProblem), workspaceProblem);
     }
     while (findProcesses(marker.replace(' ', '\0')).length > 0) await wait(10);
     const { exitCode, stdout } = await runCommand('echo again', 0);
