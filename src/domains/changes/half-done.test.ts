@@ -7,7 +7,7 @@ import { done } from '../../../test/support/simulated-registry.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { ChooseDelivery } from '../registry/epp/index.ts';
 import { workspaceDb } from '../workspace-scope.ts';
-import { noteChange } from './index.ts';
+import { dropDone, noteChange } from './index.ts';
 
 const HOUR_MS = 3_600_000;
 const LOCKED = ['clientDeleteProhibited', 'clientTransferProhibited', 'clientUpdateProhibited'];
@@ -100,6 +100,15 @@ test('what a process that ended had written down is sent by another', async () =
   await again();
   assert.deepEqual(await read('left.com'), { nameservers: NAMESERVERS, statuses: LOCKED });
   assert.equal(await waitingOf(workspace), null);
+});
+
+test('what is done takes nothing away that was wanted meanwhile', async () => {
+  const workspace = await lockedName('twice.com');
+  const row = await rowOf(workspace);
+  await noteChange({ db, clock }, row, { nameservers: NAMESERVERS, isPrivate: true });
+  await noteChange({ db, clock }, row, { nameservers: ['ns3.elsewhere.test'] });
+  await dropDone({ db }, row, { nameservers: NAMESERVERS, isPrivate: true });
+  assert.deepEqual(await waitingOf(workspace), { nameservers: ['ns3.elsewhere.test'] });
 });
 
 test('a change whose first command is not taken is not known, and nothing is sent later', async () => {

@@ -3,6 +3,7 @@
 export { resendChanges } from './resend-changes.ts';
 export {
   type ChangeDependencies,
+  dropDone,
   dropWaiting,
   keepWaiting,
   noteChange,

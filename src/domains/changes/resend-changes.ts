@@ -9,7 +9,7 @@ import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import {
   type ChangeDependencies,
-  dropWaiting,
+  dropDone,
   keepWaiting,
   nextChangeLook,
   noteNoCredit,
@@ -48,7 +48,7 @@ async function send(deps: ResendDependencies, row: DomainRow): Promise<void> {
     await workspaceDb(db, row.workspace_id).updateTable('domains').set(again).where('id', '=', row.id).execute();
     return;
   }
-  await dropWaiting(deps, row, members);
+  await dropDone(deps, row, change);
   // What it shows now is read with the next sweep.
   const unread = { synced_at: null };
   await workspaceDb(db, row.workspace_id).updateTable('domains').set(unread).where('id', '=', row.id).execute();

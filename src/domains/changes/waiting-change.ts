@@ -3,6 +3,7 @@
  * there has no credit (2104), or as it was cut off between two of its commands. So is the lock that a new name gets. One a name: a later one is
  * added to it, and takes what it says itself out of it.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
@@ -76,18 +77,33 @@ async function keep(
   });
 }
 
-/** Takes these members out of what waits: they are done, or something else is wanted of them by now. */
-export async function dropWaiting(
-  { db }: Pick<ChangeDependencies, 'db'>,
+/** Takes these members out of what waits: something else is wanted of them by now. */
+export function dropWaiting(
+  deps: Pick<ChangeDependencies, 'db'>,
   row: DomainRow,
   members: readonly (keyof WaitingChange)[],
+): Promise<void> {
+  return drop(deps, row, (member) => members.some((dropped) => dropped === member));
+}
+
+/** Takes out of what waits what has been made or refused. What somebody else wants of the same members since then waits on. */
+export function dropDone(deps: Pick<ChangeDependencies, 'db'>, row: DomainRow, change: WaitingChange): Promise<void> {
+  // As the store keeps it: without members that are undefined.
+  const done = new Map<string, unknown>(Object.entries(JSON.parse(JSON.stringify(change))));
+  return drop(deps, row, (member, wanted) => done.has(member) && isDeepStrictEqual(done.get(member), wanted));
+}
+
+async function drop(
+  { db }: Pick<ChangeDependencies, 'db'>,
+  row: DomainRow,
+  isDropped: (member: string, wanted: unknown) => boolean,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(scoped, row.id);
     if (held === undefined || held.change_wanted === null) return;
     const rest = Object.fromEntries(
-      Object.entries(held.change_wanted).filter(([member]) => !members.some((dropped) => dropped === member)),
+      Object.entries(held.change_wanted).filter(([member, wanted]) => !isDropped(member, wanted)),
     );
     const isEmpty = Object.keys(rest).length === 0;
     await scoped

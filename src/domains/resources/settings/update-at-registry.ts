@@ -4,7 +4,7 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import { type BackgroundWork, LATE } from '../../background-work.ts';
 import {
   type ChangeDependencies,
-  dropWaiting,
+  dropDone,
   keepWaiting,
   noteChange,
   noteNoCredit,
@@ -79,7 +79,7 @@ export async function updateAtRegistry(
 
 async function send(deps: Changing, row: DomainRow, change: WaitingChange): Promise<MutationOutcome> {
   const outcome = await deps.registry.update({ ...change, name: row.name, transactionId: mintId('upd') });
-  if (!isSentAgain(outcome)) await dropWaiting(deps, row, Object.keys(change) as (keyof WaitingChange)[]);
+  if (!isSentAgain(outcome)) await dropDone(deps, row, change);
   else {
     await keepWaiting(deps, row, change);
     if (outcome.kind === 'rejected') await noteNoCredit(deps, row);
