@@ -13,12 +13,12 @@ export async function checkProviders({ billing, domains }: Checked): Promise<Fin
     {
       ...billing,
       setting: 'IRONCRAFT_STRIPE_KEY',
-      load: () => import('../../platform/billing/payments/stripe-payments.ts'),
+      load: () => import('../../platform/billing/index.ts'),
     },
     {
       ...domains,
       setting: 'IRONCRAFT_DOMAINS_STRIPE_KEY',
-      load: () => import('../../domains/wallet/payments/stripe-payments.ts'),
+      load: () => import('../../domains/wallet/index.ts'),
     },
   ];
   return Promise.all([
@@ -34,7 +34,7 @@ interface CardAccount {
   readonly setting: string;
   readonly stripeKey: string;
   readonly stripeUrl: string | undefined;
-  readonly load: () => Promise<{ tryStripe(account: TriedAccount): Promise<void> }>;
+  readonly load: () => Promise<{ tryCardPayments(account: TriedAccount): Promise<void> }>;
 }
 
 interface TriedAccount {
@@ -44,11 +44,11 @@ interface TriedAccount {
 }
 
 async function checkCards({ load, setting, stripeKey, stripeUrl }: CardAccount): Promise<Finding> {
-  const { tryStripe } = await load();
+  const { tryCardPayments } = await load();
   const where = stripeUrl ?? 'Stripe';
   try {
     const apiUrl = stripeUrl === undefined ? {} : { apiUrl: stripeUrl };
-    await tryStripe({ secretKey: stripeKey, timeoutMs: ANSWER_TIMEOUT_MS, ...apiUrl });
+    await tryCardPayments({ secretKey: stripeKey, timeoutMs: ANSWER_TIMEOUT_MS, ...apiUrl });
     const mode = /^[a-z]+_test_/.test(stripeKey) ? ', which moves no money: it is a test key' : '';
     return ok('cards', `${where} takes the key of ${setting}${mode}`);
   } catch (error) {

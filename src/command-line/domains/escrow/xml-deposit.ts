@@ -3,7 +3,7 @@
  * name are there. The header before them says how many there are of each: it has the same length whatever the numbers, and is written over once they are known.
  */
 import { join } from 'node:path';
-import type { RegistrarIdentity } from '../../../domains/resources/rdap/registrar-identity.ts';
+import type { DomainsSetup } from '../../../domains/boot/setup/read-setup.ts';
 import type { DepositTarget } from './csv-deposit.ts';
 import { readContacts, readDomains } from './read-pages.ts';
 import { hashOf, writeHashes, writeWhole } from './write-whole.ts';
@@ -18,7 +18,7 @@ import {
 import { element, textElement } from './xml-text.ts';
 
 interface XmlTarget extends DepositTarget {
-  readonly registrar: RegistrarIdentity;
+  readonly registrar: NonNullable<DomainsSetup['registrar']>;
   /** How often the agent has refused the deposit of the day. */
   readonly resend: number;
 }
