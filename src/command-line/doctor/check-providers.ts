@@ -13,7 +13,7 @@ export async function checkProviders({ billing, domains }: Checked): Promise<Fin
     {
       ...billing,
       setting: 'IRONCRAFT_STRIPE_KEY',
-      load: () => import('../../platform/billing/index.ts'),
+      load: () => import('../../platform/operator/index.ts'),
     },
     {
       ...domains,
