@@ -32,6 +32,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
     prices,
     noticeService: await openNotices(notices, parts.outbound),
     ...(rdap === undefined ? {} : { rdap }),
+    authCodeDays: opened.authCodeDays,
     publisher,
     delegations: openDelegations(registry, config.dnsServers),
     aliasTargets: createAliasTargets({
