@@ -49,7 +49,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
   });
   return {
     app: domains.app,
-    operated: operateDomains({ ...dependencies, registry, registries: registry.members }),
+    operated: operateDomains({ ...dependencies, prices, registry, registries: registry.members }),
     start: () => domains.start(),
     drain: (timeoutMs) => domains.drain(timeoutMs),
     stop: () => domains.stop(),

@@ -129,6 +129,7 @@ function ofNewName(
   const isLocked = info?.statuses.includes('clientTransferProhibited') === true;
   const createdAt = info === undefined ? now : new Date(info.createdAt);
   return {
+    registrant_since: now,
     ...(kind === 'registration' && addGrace !== undefined
       ? { add_grace_until: addDays(createdAt, addGrace.days), add_grace_fee_cents: addGrace.feeCents }
       : {}),
@@ -162,6 +163,8 @@ async function recordRestoration(
       deletion_sent_at: null,
       release_at: null,
       suspended_at: null,
+      // Whether the registry has kept it out of the DNS meanwhile is not known.
+      ...(row.held_at === null ? {} : { hold_look_at: parts.now }),
       renewal_state: row.auto_renew ? 'not_due' : 'off',
       renewal_reason: null,
       renewal_shortfall_cents: null,
