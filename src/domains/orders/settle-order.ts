@@ -2,8 +2,8 @@
  * The two ends of an order, each in one transaction: the order's row, its money, and the name in the portfolio. The name's
  * row is locked first, as in placing an order: in another order the two could deadlock.
  */
+import { sql } from 'kysely';
 import type { Transaction } from '../../kernel/db/database.ts';
-import { json } from '../../kernel/db/values.ts';
 import { appendEvent, appendEvents } from '../events/index.ts';
 import {
   type DomainRow,
@@ -118,6 +118,9 @@ async function recordPaidTerm(
     .executeTakeFirst();
 }
 
+/** Beside what waits to be changed already, such as its holder. */
+const withLock = sql<string>`coalesce(change_wanted, '{}'::jsonb) || '{"transferLocked": true}'::jsonb`;
+
 /** What its registry gives back for a while, and the lock that is put on it next. */
 function ofNewName(
   { kind, name }: OrderRow,
@@ -134,7 +137,7 @@ function ofNewName(
       ? { add_grace_until: addDays(createdAt, addGrace.days), add_grace_fee_cents: addGrace.feeCents }
       : {}),
     ...(locksNewNames === true && !isLocked
-      ? { change_wanted: json({ transferLocked: true }), change_wanted_at: now, change_look_at: now }
+      ? { change_wanted: withLock, change_wanted_at: now, change_look_at: now }
       : {}),
   };
 }

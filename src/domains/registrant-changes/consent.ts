@@ -120,7 +120,7 @@ async function make(
   }
 }
 
-/** The registry of each name is told of its holder, with what else waits to be changed there. */
+/** The registry of each name is told of its holder, with what else waits to be changed there; of a name that is about to come, once it has. */
 async function changeNames(
   tx: Transaction,
   workspaceId: string,
@@ -137,7 +137,7 @@ async function changeNames(
         change_wanted = coalesce(change_wanted, '{}'::jsonb) || $2::jsonb,
         change_wanted_at = coalesce(change_wanted_at, $3),
         change_look_at = $3
-      where workspace_id = $1 and state = 'active'`,
+      where workspace_id = $1 and state <> 'gone'`,
     values: [workspaceId, json({ registrant: registrantAtRegistry(after) }), now],
   });
   await tx.query({
@@ -146,7 +146,7 @@ async function changeNames(
         transfer_locked_until = locks.until,
         change_wanted = domain.change_wanted || '{"transferLocked": true}'::jsonb
       from unnest($2::text[], $3::timestamptz[]) as locks (tld, until)
-      where domain.workspace_id = $1 and domain.state = 'active'
+      where domain.workspace_id = $1 and domain.state <> 'gone'
         and substring(domain.name from position('.' in domain.name) + 1) = locks.tld`,
     values: [workspaceId, locks.map(({ tld }) => tld), locks.map(({ lockDays }) => addDays(now, lockDays))],
   });

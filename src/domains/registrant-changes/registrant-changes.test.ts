@@ -6,7 +6,7 @@ import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal, startOrders } from '../../../test/support/orders.ts';
 import { pricesWithConsent } from '../../../test/support/prices.ts';
-import { done } from '../../../test/support/simulated-registry.ts';
+import { done, testContact } from '../../../test/support/simulated-registry.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { Message } from '../mail/index.ts';
 import { createOperator } from '../operator/index.ts';
@@ -24,7 +24,7 @@ const mailer = {
   },
 };
 const prices = pricesWithConsent({ com: 60, ai: 0 });
-const service = await startDomainsOverEpp({ mailer, prices });
+const service = await startDomainsOverEpp({ mailer, prices, endpoint: { locksNewNames: true } });
 const { anybody, answerWrongly, deliver, epp, owner } = service;
 after(() => service.close());
 beforeEach(() => {
@@ -304,6 +304,23 @@ describe('a registry', () => {
     assert.deepEqual([name, organization], ['Kept', 'Keepers']);
     assert.deepEqual((await statusesOf('kept.com')).toSorted(), locks.toSorted());
   });
+});
+
+test('a name that is on its way from another registrar has the new holder once it has come', async () => {
+  const workspace = await owner();
+  done(await epp.core.createContact(epp.theirs, testContact('ON-ITS-WAY')));
+  const name = { name: 'coming.com', years: 1, registrant: 'ON-ITS-WAY', authInfo: 'auth-of-theirs' };
+  done(await epp.core.createDomain(epp.theirs, name));
+  const moved = await workspace.post('/domains/coming.com/transfer', { confirm_price: 11.9, auth_code: name.authInfo });
+  assert.equal(moved.body.status, 'Pending', moved.text);
+  const email = `coming-${workspace.userId}@example.com`;
+  await workspace.patch('/registrant', { email });
+  for (const to of [emailOf(workspace), email]) await give(await codeTo(to));
+  done(await epp.core.approveTransfer(epp.theirs, { name: name.name }));
+  await service.later(3_600_000);
+  await work();
+  assert.equal((await holderOf('coming.com')).email, email);
+  assert.ok((await statusesOf('coming.com')).includes('clientTransferProhibited'));
 });
 
 test('at the simulated registry, a locked name has its new holder too', async () => {
