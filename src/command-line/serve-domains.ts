@@ -32,6 +32,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
     prices,
     noticeService: await openNotices(notices, parts.outbound),
     ...(rdap === undefined ? {} : { rdap }),
+    authCodeDays: opened.authCodeDays,
     publisher,
     delegations: openDelegations(registry, config.dnsServers),
     aliasTargets: createAliasTargets({
@@ -48,7 +49,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
   });
   return {
     app: domains.app,
-    operated: operateDomains({ ...dependencies, registry, registries: registry.members }),
+    operated: operateDomains({ ...dependencies, prices, registry, registries: registry.members }),
     start: () => domains.start(),
     drain: (timeoutMs) => domains.drain(timeoutMs),
     stop: () => domains.stop(),

@@ -95,7 +95,14 @@ export async function startServices(
   if (group === undefined) process.stdout.write(told);
   else group.tellServing(told);
   // One that is killed later has told the next start what it compiled. What takes long is done before somebody asks.
-  const chores = [flushCompileCache, ...running.map(({ served }) => () => served.app.renderDocument())];
+  const chores = [
+    flushCompileCache,
+    ...running.map(
+      ({ served }) =>
+        () =>
+          served.app.renderDocument(),
+    ),
+  ];
   const atRest = releaseMemoryAtRest(() => {
     for (const chore of chores.splice(0)) watch.ignoring(chore);
     watch.ignoring(releaseMemory);

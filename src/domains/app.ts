@@ -54,6 +54,7 @@ export interface Domains extends ServiceLifecycle {
   refreshAliases(): Promise<void>;
   lookAtBalances(): Promise<void>;
   topUpWallets(): Promise<void>;
+  runVerifications(): Promise<void>;
   /** Not listening yet. */
   readonly app: FastifyInstance;
   readonly operations: readonly Operation<never>[];
@@ -137,6 +138,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     refreshAliases: workers.refreshAliases,
     lookAtBalances: workers.lookAtBalances,
     topUpWallets: workers.topUpWallets,
+    runVerifications: workers.runVerifications,
     operations,
     ...createLifecycle({
       app,

@@ -23,7 +23,11 @@ export const referenceTopics: readonly Topic[] = [
     description: 'Names that other registrars ask for.',
     prefixes: ['transfers_out'],
   },
-  { name: 'Registrant', description: 'Who holds the names that are registered.', prefixes: ['registrant'] },
+  {
+    name: 'Registrant',
+    description: 'Who holds the names that are registered, and whether the e-mail address is confirmed.',
+    prefixes: ['registrant'],
+  },
   {
     name: 'Search',
     description: 'Which names are free, and what they cost.',

@@ -1,6 +1,7 @@
 /** The person who signed a workspace up: the registrant of the names that it registers. */
+import { isUniqueViolation } from '../kernel/db/sql-errors.ts';
 import { json } from '../kernel/db/values.ts';
-import type { RegistryHabits } from './registry/registry.ts';
+import type { Registrant, RegistryHabits } from './registry/registry.ts';
 import type { RegistrantContact } from './tables.ts';
 import type { WorkspaceDb } from './workspace-scope.ts';
 
@@ -51,6 +52,30 @@ export async function saveRegistrant(
     .set({ name, contact: json(contact) })
     .where('id', '=', id)
     .execute();
+}
+
+/** As a registry is told of it. */
+export function registrantAtRegistry({
+  contact,
+  email,
+  name,
+}: Pick<WorkspaceRegistrant, 'contact' | 'email' | 'name'>): Registrant {
+  const { postal_code: postalCode, ...members } = contact;
+  return { name, email, ...members, ...(postalCode === undefined ? {} : { postalCode }) };
+}
+
+/** Throws where another account has the address: see `isAddressTaken`. */
+export async function saveAddress(
+  db: WorkspaceDb,
+  id: string,
+  { address, key }: { readonly address: string; readonly key: string },
+): Promise<void> {
+  await db.updateTable('users').set({ email: address, email_key: key }).where('id', '=', id).execute();
+}
+
+/** Of what `saveAddress` threw. */
+export function isAddressTaken(error: unknown): boolean {
+  return isUniqueViolation(error, 'users_email_key_key');
 }
 
 /** What registries want to know of a registrant and do not, as members of the contact: what any of them does. */

@@ -185,6 +185,15 @@ interface DomainsTable {
   redemption_since: Date | null;
   add_grace_until: Date | null;
   add_grace_fee_cents: number | null;
+  registrant_since: Generated<Date>;
+  registrant_asked_at: Date | null;
+  unverified_at: Date | null;
+  unverified_told: Generated<boolean>;
+  held_at: Date | null;
+  hold_look_at: Date | null;
+  hold_problem: string | null;
+  hold_lease_until: Date | null;
+  transfer_locked_until: Date | null;
 }
 
 /** A transfer that another registrar has asked for: see transfers-out/transfer-out.ts. */
@@ -375,6 +384,49 @@ interface SignInsTable {
   used_at: Date | null;
 }
 
+interface RegistrantVerificationsTable {
+  workspace_id: Generated<string>;
+  name: string;
+  organization: string | null;
+  email: string;
+  asked_at: Date;
+  suspend_at: Date | null;
+  mailed_at: Date | null;
+  mail_look_at: Date | null;
+  message_id: string | null;
+  mail_problem: string | null;
+  requests_since: Date | null;
+  requests: Generated<number>;
+  verified_at: Date | null;
+  verified_by: 'link' | 'operator' | null;
+  verified_reason: string | null;
+}
+
+interface RegistrantChangesTable {
+  workspace_id: Generated<string>;
+  id: string;
+  name: string;
+  organization: string | null;
+  email: string;
+  email_key: string;
+  locks_transfers: boolean;
+  asked_at: Date;
+  expires_at: Date;
+  present_code_hash: Uint8Array | null;
+  next_code_hash: Uint8Array | null;
+  present_consented_at: Date | null;
+  next_consented_at: Date | null;
+  requests_since: Date | null;
+  requests: number;
+  ended_at: Date | null;
+}
+
+interface RegistrantLinksTable {
+  workspace_id: Generated<string>;
+  code_hash: Uint8Array;
+  expires_at: Date;
+}
+
 interface ReceiptNumbersTable {
   year: number;
   last_number: number;
@@ -467,6 +519,9 @@ export interface WorkspaceTables {
   auto_top_ups: AutoTopUpsTable;
   disputes: DisputesTable;
   claims_notices: ClaimsNoticesTable;
+  registrant_verifications: RegistrantVerificationsTable;
+  registrant_links: RegistrantLinksTable;
+  registrant_changes: RegistrantChangesTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -502,4 +557,7 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'auto_top_ups',
   'disputes',
   'claims_notices',
+  'registrant_verifications',
+  'registrant_links',
+  'registrant_changes',
 ] as const);

@@ -23,6 +23,7 @@ import {
 } from './orders/index.ts';
 import { defineMissingNames } from './portfolio/index.ts';
 import { defineReceipts } from './receipts/index.ts';
+import { defineRegistrantChanges } from './registrant-changes/index.ts';
 import { inBackground } from './registry/turns/command-turn.ts';
 import {
   createRenewalWorker,
@@ -35,6 +36,7 @@ import {
 } from './renewals/index.ts';
 import { defineSignIns } from './resources/sign-ins/index.ts';
 import { watchTransfers } from './transfers-out/index.ts';
+import { defineRegistrantAudit, runVerifications } from './verifications/index.ts';
 import { defineLedgerAudit, definePayments, mailDisputes, runAutoTopUps } from './wallet/index.ts';
 import { systemDb } from './workspace-scope.ts';
 
@@ -51,6 +53,7 @@ export interface Workers {
   refreshAliases(): Promise<void>;
   lookAtBalances(): Promise<void>;
   topUpWallets(): Promise<void>;
+  runVerifications(): Promise<void>;
   start(): Promise<void>;
   /** Takes nothing more up, and waits for what is under way. */
   stop(): Promise<void>;
@@ -72,6 +75,7 @@ export function createWorkers(deps: Dependencies): Workers {
     logger: deps.logger,
   });
   defineUnpaidAudit(jobs, deps);
+  defineRegistrantAudit(jobs, deps);
   const deletions = createPeriodicWorker({
     name: 'deletions',
     intervalMs: DELETIONS_INTERVAL_MS,
@@ -130,6 +134,12 @@ export function createWorkers(deps: Dependencies): Workers {
     },
     logger: deps.logger,
   });
+  const verifications = createPeriodicWorker({
+    name: 'verifications of registrants',
+    intervalMs: VERIFICATIONS_INTERVAL_MS,
+    pass: (signal) => runVerifications(deps, signal),
+    logger: deps.logger,
+  });
   // A renewal that the wallet did not cover may be charged as soon as it does.
   definePayments(jobs, { ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) });
   defineLedgerAudit(jobs, deps);
@@ -140,6 +150,7 @@ export function createWorkers(deps: Dependencies): Workers {
   defineNoticeSweep(jobs, deps);
   defineReceipts(jobs, deps);
   defineSignIns(jobs, deps);
+  defineRegistrantChanges(jobs, deps);
   defineDeliverySweep(jobs, deps);
   const webhooks = createWebhookDeliveries(deps);
   return {
@@ -151,6 +162,7 @@ export function createWorkers(deps: Dependencies): Workers {
     refreshAliases: aliases.runPass.bind(aliases),
     lookAtBalances: balances.runPass.bind(balances),
     topUpWallets: topUps.runPass.bind(topUps),
+    runVerifications: verifications.runPass.bind(verifications),
     resendDeletions: deletions.runPass.bind(deletions),
     resendChanges: changes.runPass.bind(changes),
     lookAfterAuthCodes: authCodes.runPass.bind(authCodes),
@@ -168,11 +180,13 @@ export function createWorkers(deps: Dependencies): Workers {
       notices.start();
       balances.start();
       topUps.start();
+      verifications.start();
       await webhooks.start();
     },
     async stop() {
       await Promise.all([
         webhooks.stop(),
+        verifications.stop(),
         topUps.stop(),
         notices.stop(),
         balances.stop(),
@@ -200,6 +214,8 @@ const BALANCES_INTERVAL_MS = 30_000;
 /** A new record is looked up so soon. */
 const ALIASES_INTERVAL_MS = 2_000;
 const TOP_UPS_INTERVAL_MS = 2_000;
+/** Who confirms the address of suspended names has them back so soon. */
+const VERIFICATIONS_INTERVAL_MS = 5_000;
 const DELEGATIONS_INTERVAL_MS = 60_000;
 /** Auto-renew has looked at what is due by then. */
 const NOTICES_INTERVAL_MS = 300_000;

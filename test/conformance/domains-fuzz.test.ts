@@ -50,16 +50,25 @@ const MAX_FAILURES = 20;
 const TEST_TIMEOUT_MS = 300_000;
 /**
  * Another registrar has to ask for a name before its owner can decide (transfer-out.test.ts), and a name has to be older than its
- * first five days when it is deleted, to be restored (restorations.test.ts). Stripe alone can sign its events (disputes.test.ts).
+ * first five days when it is deleted, to be restored (restorations.test.ts). Stripe alone can sign its events (disputes.test.ts). What confirms
+ * an address or consents to a change comes by mail (verifications.test.ts, registrant-changes.test.ts).
  */
 const NEVER_DONE = new Set([
   'transfers_out.approve',
   'transfers_out.reject',
   'domains.restore',
   'payment_events.receive',
+  'registrant.complete_verification',
+  'registrant.consent',
 ]);
 /** They take no wrong value. */
-const NEVER_REFUSED = new Set(['tlds.list', 'sign_ins.page', 'rdap.help']);
+const NEVER_REFUSED = new Set([
+  'tlds.list',
+  'sign_ins.page',
+  'registrant.verification_page',
+  'registrant.consent_page',
+  'rdap.help',
+]);
 
 const logger = createLogger({ logLevel: 'silent' });
 const stripe = await startStripe();

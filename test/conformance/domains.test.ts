@@ -52,6 +52,12 @@ const ownEndpoints = [
   'GET /claims-notices/{name} read',
   'GET /registrant read',
   'PATCH /registrant write',
+  'POST /registrant/verification write',
+  'POST /registrant/verification/complete public',
+  'GET /verify-registrant public',
+  'DELETE /registrant/change write',
+  'POST /registrant/change/consent public',
+  'GET /consent public',
   'POST /domains/{name}/restore write',
   'POST /domains/{name}/transfer-out/approve write',
   'POST /domains/{name}/transfer-out/reject write',
@@ -220,9 +226,16 @@ test('the examples of the reference do what they show, in its order', async () =
     return media === undefined ? [] : [{ ...one, example: media.example }];
   });
   // What is restored was deleted before; whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a
-  // payment provider; a code comes by mail.
+  // payment provider; codes come by mail.
   const without = examples.filter(({ example }) => example === undefined).map(({ operationId }) => operationId);
-  assert.deepEqual(without.toSorted(), ['domains.restore', 'domains.transfer', 'sign_ins.complete', 'top_ups.create']);
+  assert.deepEqual(without.toSorted(), [
+    'domains.restore',
+    'domains.transfer',
+    'registrant.complete_verification',
+    'registrant.consent',
+    'sign_ins.complete',
+    'top_ups.create',
+  ]);
   // What is created is there for what follows; what is deleted goes last.
   const inOrder = examples.toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
   const registration = inOrder.find(({ operationId }) => operationId === 'domains.register');

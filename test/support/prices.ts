@@ -1,6 +1,6 @@
 /** The program's own prices, for tests that say what something costs. */
 import assert from 'node:assert/strict';
-import { standardPriceBook } from '../../src/domains/prices/price-book.ts';
+import { type PriceBook, standardPriceBook } from '../../src/domains/prices/price-book.ts';
 import { offeredTlds, type TldTerms } from '../../src/domains/prices/tlds.ts';
 
 export const standardPrices = standardPriceBook();
@@ -8,4 +8,23 @@ export const soldTlds = offeredTlds.map(({ tld }) => tld);
 
 export function termsOf(tld: string): TldTerms {
   return offeredTlds.find((terms) => terms.tld === tld) ?? assert.fail(`${tld} is not sold`);
+}
+
+/** The program's own prices; registrants of names of these TLDs that come from then on confirm their addresses. */
+export function pricesThatAsk(tlds: readonly string[], since = new Date('2020-01-01')): PriceBook {
+  return {
+    ...standardPrices,
+    list: (at) =>
+      standardPrices
+        .list(at)
+        .map((terms) => (tlds.includes(terms.tld) ? { ...terms, verifyRegistrantsFrom: since } : terms)),
+  };
+}
+
+/** The program's own prices; changes of registrants take consents where there are names of these TLDs, and lock transfers for so many days. */
+export function pricesWithConsent(lockDaysByTld: Readonly<Record<string, number>>): PriceBook {
+  return {
+    ...standardPrices,
+    list: (at) => standardPrices.list(at).map((terms) => ({ ...terms, changeLockDays: lockDaysByTld[terms.tld] })),
+  };
 }

@@ -1,5 +1,6 @@
 /** Whether the file of registries, TLDs and prices can be used, and the registries and the service of notices take our login. */
 import type { NoticeServiceSetup } from '../../domains/boot/setup/read-setup.ts';
+import type { TldTerms } from '../../domains/prices/tlds.ts';
 import type { Config } from '../../kernel/config/config.ts';
 import { ConfigError } from '../../kernel/config/config.ts';
 import { readEnvironment } from '../../kernel/config/read-environment.ts';
@@ -13,12 +14,19 @@ export async function checkRegistries({ domains, outboundAllow }: Checked): Prom
   // Loaded where there is something to check.
   const { readSetup } = await import('../../domains/boot/setup/read-setup.ts');
   try {
-    const { noticeService, prices, registries } = await readSetup(configFile, readEnvironment());
+    const { noticeService, prices, registrar, registries } = await readSetup(configFile, readEnvironment());
     const logins = await Promise.all([
       ...registries.map(checkLogin),
       ...(noticeService === undefined ? [] : [checkNotices(noticeService, outboundAllow)]),
     ]);
-    return [ok('registries', `${configFile}: ${registries.length} registries, ${prices.tlds.length} TLDs`), ...logins];
+    return [
+      ok('registries', `${configFile}: ${registries.length} registries, ${prices.tlds.length} TLDs`),
+      ...logins,
+      ...judgeVerification(
+        prices.tlds.map(({ terms }) => terms),
+        registrar?.iana_id,
+      ),
+    ];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map((problem) => failed('registries', problem, FIX));
@@ -42,6 +50,24 @@ async function checkNotices(service: NoticeServiceSetup, allow: readonly string[
     await outbound.close();
   }
 }
+
+/** ICANN has its accredited registrars verify registrants in generic TLDs; registries of countries have rules of their own. */
+export function judgeVerification(
+  tlds: readonly Pick<TldTerms, 'tld' | 'verifyRegistrantsFrom'>[],
+  ianaId: number | undefined,
+): Finding[] {
+  const off = tlds.flatMap(({ tld, verifyRegistrantsFrom }) =>
+    verifyRegistrantsFrom === undefined && !/(^|\.)[a-z]{2}$/.test(tld) ? [tld] : [],
+  );
+  if (off.length === 0) return [];
+  const shown = `${off.slice(0, TLDS_SHOWN).join(', ')}${off.length > TLDS_SHOWN ? ` and ${off.length - TLDS_SHOWN} more` : ''}`;
+  const text = `registrants’ e-mail addresses are not verified in ${shown}`;
+  return ianaId === undefined
+    ? [ok('registries', text)]
+    : [warning('registries', text, 'ICANN’s accreditation asks for it: set verify_registrants_from of these TLDs.')];
+}
+
+const TLDS_SHOWN = 10;
 
 type Options = Parameters<typeof import('../../domains/registry/epp/index.ts')['tryEppLogin']>[0] & {
   readonly id: string;

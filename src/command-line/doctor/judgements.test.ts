@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkNode } from './check-machine.ts';
+import { judgeVerification } from './check-registries.ts';
 import { judgeClock, judgeVector } from './check-store.ts';
 
 test('a Node that is too old fails, a newer one passes', () => {
@@ -40,4 +41,19 @@ test('a clock may differ by five seconds, either way', () => {
   assert.match(judgeClock(5_001).detail, /ahead of the database/);
   assert.match(judgeClock(-60_000).detail, /60\.0 s behind the database/);
   assert.equal(judgeClock(Number.NaN).status, 'failed');
+});
+
+test('generic TLDs whose registrants are not verified are named, to an accredited registrar as a warning', () => {
+  const [on, off] = [{ tld: 'org', verifyRegistrantsFrom: new Date('2031-01-01') }, { tld: 'com' }];
+  const others = [on, { tld: 'de' }, { tld: 'co.uk' }];
+  assert.deepEqual(judgeVerification(others, 9_999), []);
+  const [warned] = judgeVerification([...others, off], 9_999);
+  assert.deepEqual(
+    [warned?.status, warned?.detail],
+    ['warning', 'registrants’ e-mail addresses are not verified in com'],
+  );
+  assert.match(warned?.fix ?? '', /verify_registrants_from/);
+  assert.equal(judgeVerification([off], undefined)[0]?.status, 'ok');
+  const many = Array.from({ length: 12 }, (_, index) => ({ tld: `tld${index}x` }));
+  assert.match(judgeVerification(many, undefined)[0]?.detail ?? '', /tld9x and 2 more$/);
 });

@@ -1,5 +1,6 @@
 /** The operator's verbs of the domain service. */
 import type { DomainVerbs, KnownRegistry } from '../../domains/operator/index.ts';
+import type { PriceBook } from '../../domains/prices/price-book.ts';
 import type { Registry } from '../../domains/registry/registry.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { readEnvironment } from '../../kernel/config/read-environment.ts';
@@ -24,7 +25,7 @@ export async function ask<Verb extends keyof DomainVerbs>(
           return opened.info(name);
         },
       };
-      return createOperator({ db: store.db, clock: systemClock, registry, registries: await registriesOf(store) });
+      return createOperator({ db: store.db, clock: systemClock, registry, ...(await configured(store)) });
     });
   } finally {
     await opened?.stop();
@@ -45,11 +46,15 @@ async function openRegistries({ config, db }: Store): Promise<Registry> {
   return registry;
 }
 
-async function registriesOf({ config }: Store): Promise<readonly KnownRegistry[]> {
+/** What the file of registries says, where there is one. */
+async function configured({
+  config,
+}: Store): Promise<{ readonly registries: readonly KnownRegistry[]; readonly prices?: PriceBook }> {
   const { configFile, epp } = config.domains;
-  const one = { id: epp === undefined ? 'simulated' : 'epp', zones: undefined };
-  if (configFile === undefined) return [one];
+  const one = [{ id: epp === undefined ? 'simulated' : 'epp', zones: undefined }];
+  if (configFile === undefined) return { registries: one };
   const { readSetup } = await import('../../domains/boot/setup/read-setup.ts');
-  const { registries } = await readSetup(configFile, readEnvironment());
-  return registries.length === 0 ? [one] : registries;
+  const { createPriceBook } = await import('../../domains/prices/price-book.ts');
+  const { prices, registries } = await readSetup(configFile, readEnvironment());
+  return { registries: registries.length === 0 ? one : registries, prices: createPriceBook(prices) };
 }

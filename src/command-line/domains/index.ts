@@ -8,6 +8,7 @@ import { addMessages } from './messages.ts';
 import { addNames } from './names.ts';
 import { addOrders } from './orders.ts';
 import { addPortfolio } from './portfolio.ts';
+import { addRegistrants } from './registrants.ts';
 import { addRegistries } from './registries.ts';
 import { addTokens } from './tokens.ts';
 import { addWallets } from './wallets.ts';
@@ -17,6 +18,7 @@ export function addDomains(program: Command, finish: Finish): void {
   addTokens(domains);
   addWallets(domains);
   addNames(domains);
+  addRegistrants(domains);
   addOrders(domains);
   addDnssec(domains);
   addMessages(domains);

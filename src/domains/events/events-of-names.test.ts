@@ -116,6 +116,7 @@ describe('a name that nobody pays for', () => {
     await later(end.getTime() - clock.now().getTime() + HOUR_MS);
     const suspended = {
       domain: name,
+      reason: 'unpaid',
       deleted_after: new Date(end.getTime() + 30 * DAY_MS).toISOString(),
       paid_until: end.toISOString(),
     };

@@ -3,7 +3,7 @@ import { createFileOutbox } from './file-outbox.ts';
 import type { Mailer } from './mailer.ts';
 import { createSmtpMailer, tryMailServer } from './smtp-mailer.ts';
 
-export type { Mailer, Message } from './mailer.ts';
+export { type Mailer, type Message, RecipientRefused } from './mailer.ts';
 export { createFileOutbox, createSmtpMailer, tryMailServer };
 
 /** The mail server that is configured; without one, the folder. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { startSmtpServer } from '../../../test/fakes/smtp-server.ts';
-import { createFileOutbox, createSmtpMailer } from './index.ts';
+import { createFileOutbox, createSmtpMailer, RecipientRefused } from './index.ts';
 
 const message = {
   to: 'ada@example.com',
@@ -44,6 +44,24 @@ describe('through a mail server', async () => {
     await mailer.send(message);
     assert.equal(server.messages.length, before + 1);
   });
+});
+
+test('an address that takes no mail for good is told apart from what may pass', async () => {
+  const server = await startSmtpServer();
+  try {
+    const mailer = createSmtpMailer(`smtp://127.0.0.1:${server.port}`, 'domains@ironcraft.test');
+    server.fail('refuse recipient');
+    await assert.rejects(
+      mailer.send(message),
+      (error) => error instanceof RecipientRefused && /550/.test(error.message),
+    );
+    for (const fault of ['later', 'refuse message', 'cut'] as const) {
+      server.fail(fault);
+      await assert.rejects(mailer.send(message), (error) => !(error instanceof RecipientRefused), fault);
+    }
+  } finally {
+    await server.close();
+  }
 });
 
 test('the user and the password of the address log in', async () => {

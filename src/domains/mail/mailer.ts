@@ -13,9 +13,17 @@ export interface Message {
 export interface Mailer {
   /**
    * Resolves once the message is accepted for delivery. Rejects when that is not certain; sending it again is safe, but its
-   * reader may then get it twice.
+   * reader may then get it twice. With `RecipientRefused` where it is certain that the address takes no mail.
    */
   send(message: Message): Promise<void>;
+}
+
+/** The mail server says that the address takes no mail, and will not later (RFC 5321 4.2.1: 5yz). */
+export class RecipientRefused extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'RecipientRefused';
+  }
 }
 
 /** `Message-ID` (RFC 5322, 3.6.4) of a message from this address. */

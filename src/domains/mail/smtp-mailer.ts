@@ -1,7 +1,7 @@
 /** Messages through a mail server (RFC 5321), one connection each: they are few. */
 import type { Options } from 'nodemailer/lib/smtp-transport';
 import { mintId } from '../../kernel/ids/ids.ts';
-import { type Mailer, messageIdOf } from './mailer.ts';
+import { type Mailer, messageIdOf, RecipientRefused } from './mailer.ts';
 
 /** The caller of an operation waits for it. */
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -18,7 +18,11 @@ export function createSmtpMailer(url: string, from: string): Mailer {
     async send({ id = mintId('msg'), to, subject, text }) {
       transport ??= openTransport(options);
       const messageId = messageIdOf(id, from);
-      await (await transport).sendMail({ messageId, from, to: { name: '', address: to }, subject, text });
+      try {
+        await (await transport).sendMail({ messageId, from, to: { name: '', address: to }, subject, text });
+      } catch (error) {
+        throw isRefusal(error) ? new RecipientRefused(error.message, error) : error;
+      }
     },
   };
 }
@@ -59,4 +63,10 @@ async function openTransport(options: Options) {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+}
+
+/** Of the recipient, for good: not of the sender, nor for now. */
+function isRefusal(error: unknown): error is Error {
+  if (!(error instanceof Error) || !('command' in error) || !('responseCode' in error)) return false;
+  return error.command === 'RCPT TO' && Number(error.responseCode) >= 500;
 }

@@ -4,6 +4,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import { type OperatedService, OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
 import { hashToken, issueToken, revokeToken, TOKEN_PREFIX } from '../access/tokens.ts';
+import type { PriceBook } from '../prices/price-book.ts';
 import type { Registry } from '../registry/registry.ts';
 import { credit, listDisputes, readWallet } from '../wallet/index.ts';
 import { systemDb } from '../workspace-scope.ts';
@@ -16,6 +17,7 @@ import { createMessageVerbs } from './message-verbs.ts';
 import { createNameVerbs } from './name-verbs.ts';
 import { createOrderVerbs } from './order-verbs.ts';
 import { createPortfolioVerbs } from './portfolio-verbs.ts';
+import { createRegistrantVerbs } from './registrant-verbs.ts';
 import { type DomainVerbs, domainVerbs } from './verbs.ts';
 
 const DISPUTES_LISTED = 1_000;
@@ -27,6 +29,8 @@ export interface OperatorDependencies {
   readonly registry?: Pick<Registry, 'info'>;
   /** Those of the configuration. Default: one, of all names. */
   readonly registries?: readonly KnownRegistry[];
+  /** What is sold. Absent: no TLD has its registrants verified. */
+  readonly prices?: Pick<PriceBook, 'list'>;
 }
 
 /** The verbs of the domain service, for the operator's socket. */
@@ -34,7 +38,13 @@ export function operateDomains(dependencies: OperatorDependencies): OperatedServ
   return { ...domainVerbs, handlers: createOperator(dependencies) };
 }
 
-export function createOperator({ db, clock, registry, registries }: OperatorDependencies): VerbHandlers<DomainVerbs> {
+export function createOperator({
+  db,
+  clock,
+  prices,
+  registry,
+  registries,
+}: OperatorDependencies): VerbHandlers<DomainVerbs> {
   return {
     ...createNameVerbs({
       db,
@@ -48,6 +58,7 @@ export function createOperator({ db, clock, registry, registries }: OperatorDepe
     ...createKeyVerbs({ db }),
     ...createEscrowVerbs({ db }),
     ...createBalanceVerbs({ db, registries }),
+    ...createRegistrantVerbs({ db, clock, prices }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);
       const issued = await db.transaction((tx) => issueToken(tx, workspace.id, { userId: null, scope, name }));

@@ -101,6 +101,46 @@ const verbs = {
       ),
     }),
   },
+  /** Registrants who have not confirmed their addresses, those first whose names are suspended, or will be. */
+  unverified_registrants: {
+    request: Type.Object({}),
+    answer: Type.Object({
+      registrants: Type.Array(
+        Type.Object({
+          workspace_id: Type.String(),
+          name: Type.String(),
+          email: Type.String(),
+          asked_at: Type.String(),
+          mailed_at: Type.Union([Type.String(), Type.Null()]),
+          /** Null: no message was accepted yet, so the days have not begun. */
+          suspends_at: Type.Union([Type.String(), Type.Null()]),
+          suspended_names: Type.Integer(),
+          /** Of the last message, or of a name that its registry does not let be suspended. */
+          problem: Type.Union([Type.String(), Type.Null()]),
+        }),
+      ),
+    }),
+  },
+  /** The operator has verified the registrant by other means. */
+  verify_registrant: {
+    request: Type.Object({ workspace, reason: Type.String({ minLength: 1, maxLength: 500 }) }),
+    answer: Type.Object({ workspace_id: Type.String(), workspace_name: Type.String(), email: Type.String() }),
+  },
+  /** The registrant has signed up with a wrong address. */
+  correct_registrant: {
+    request: Type.Object({ workspace, email: Type.String({ minLength: 3, maxLength: 400 }) }),
+    answer: Type.Object({
+      workspace_id: Type.String(),
+      workspace_name: Type.String(),
+      email: Type.String(),
+      previous_email: Type.String(),
+    }),
+  },
+  /** The operator has reason to doubt the address. */
+  ask_registrant: {
+    request: Type.Object({ workspace }),
+    answer: Type.Object({ workspace_id: Type.String(), workspace_name: Type.String() }),
+  },
   /** Names of portfolios that the registry says are not ours, the longest missing first. */
   missing_names: {
     request: Type.Object({}),

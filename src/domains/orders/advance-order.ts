@@ -1,7 +1,7 @@
 /** Advances one order as far as it gets now. See order.ts for the states. */
 import { noteCreditRefusal } from '../balances/index.ts';
 import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
-import { getRegistrantOfName } from '../registrant.ts';
+import { getRegistrantOfName, registrantAtRegistry } from '../registrant.ts';
 import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
 import { RegistryBusy, RegistryUnavailable } from '../registry/registry.ts';
@@ -238,12 +238,7 @@ async function findRegistrant(
   order: OrderRow,
 ): Promise<{ registrant: Registrant; isPrivate: boolean }> {
   const found = await getRegistrantOfName(workspaceDb(db, order.workspace_id), order.domain_id);
-  const { contact, email, name, whois_privacy: isPrivate } = found;
-  const { postal_code: postalCode, ...members } = contact;
-  return {
-    registrant: { name, email, ...members, ...(postalCode === undefined ? {} : { postalCode }) },
-    isPrivate: isPrivate ?? true,
-  };
+  return { registrant: registrantAtRegistry(found), isPrivate: found.whois_privacy ?? true };
 }
 
 /**

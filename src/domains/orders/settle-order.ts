@@ -2,8 +2,8 @@
  * The two ends of an order, each in one transaction: the order's row, its money, and the name in the portfolio. The name's
  * row is locked first, as in placing an order: in another order the two could deadlock.
  */
+import { sql } from 'kysely';
 import type { Transaction } from '../../kernel/db/database.ts';
-import { json } from '../../kernel/db/values.ts';
 import { appendEvent, appendEvents } from '../events/index.ts';
 import {
   type DomainRow,
@@ -118,6 +118,9 @@ async function recordPaidTerm(
     .executeTakeFirst();
 }
 
+/** Beside what waits to be changed already, such as its holder. */
+const withLock = sql<string>`coalesce(change_wanted, '{}'::jsonb) || '{"transferLocked": true}'::jsonb`;
+
 /** What its registry gives back for a while, and the lock that is put on it next. */
 function ofNewName(
   { kind, name }: OrderRow,
@@ -129,11 +132,12 @@ function ofNewName(
   const isLocked = info?.statuses.includes('clientTransferProhibited') === true;
   const createdAt = info === undefined ? now : new Date(info.createdAt);
   return {
+    registrant_since: now,
     ...(kind === 'registration' && addGrace !== undefined
       ? { add_grace_until: addDays(createdAt, addGrace.days), add_grace_fee_cents: addGrace.feeCents }
       : {}),
     ...(locksNewNames === true && !isLocked
-      ? { change_wanted: json({ transferLocked: true }), change_wanted_at: now, change_look_at: now }
+      ? { change_wanted: withLock, change_wanted_at: now, change_look_at: now }
       : {}),
   };
 }
@@ -162,6 +166,8 @@ async function recordRestoration(
       deletion_sent_at: null,
       release_at: null,
       suspended_at: null,
+      // Whether the registry has kept it out of the DNS meanwhile is not known.
+      ...(row.held_at === null ? {} : { hold_look_at: parts.now }),
       renewal_state: row.auto_renew ? 'not_due' : 'off',
       renewal_reason: null,
       renewal_shortfall_cents: null,

@@ -35,6 +35,10 @@ export interface TldTerms {
   readonly graceDays: number;
   /** How long after a deletion a name can be restored, before anyone may register it. */
   readonly redemptionDays: number;
+  /** Registrants of names that come from then on confirm their e-mail addresses: see verifications/. Undefined: nobody has to. */
+  readonly verifyRegistrantsFrom?: Date | undefined;
+  /** A change of the registrant takes the consent of both, and locks transfers for so many days: see registrant-changes/. Undefined: it does not. */
+  readonly changeLockDays?: number | undefined;
 }
 
 type Prices = readonly [registerCents: number, renewCents: number, transferCents: number, tradeCents: number];

@@ -203,6 +203,8 @@ export interface UpdateCommand extends Command {
   /** clientHold: the name is taken out of the DNS. */
   readonly held?: boolean;
   readonly isPrivate?: boolean;
+  /** In place of who holds it; nothing where the registry knows of nobody. */
+  readonly registrant?: Registrant;
   /** The whole set, in place of what is there. */
   readonly nameservers?: readonly string[];
   /** The hosts below the name, all of them. One that is gone must be nobody's nameserver any more. */

@@ -14,6 +14,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import { appendEvent, type NewEvent } from '../events/index.ts';
+import { applyHold } from '../holds/index.ts';
 import type { Mailer } from '../mail/index.ts';
 import { type DomainRow, EXPIRY_TOLERANCE_MS, lockDomain } from '../portfolio/index.ts';
 import {
@@ -134,11 +135,15 @@ class Worker implements UnpaidNames {
 
   /** Out of the DNS; its owner is told once the registry has done so. */
   async #suspend(row: UnpaidRow): Promise<Step> {
-    const { clock, db, mailer, registry } = this.#options;
+    const { clock, db, mailer } = this.#options;
     const now = clock.now();
     const noted = { suspended_at: row.suspended_at ?? now, unpaid_problem: NOT_CONFIRMED, unpaid_tried_at: now };
     if (!(await this.#note(row, noted))) return 'answered';
-    const outcome = await registry.update({ name: row.name, transactionId: mintId('upd'), held: true });
+    const outcome = await applyHold(this.#options, row);
+    if (outcome.kind === 'busy') {
+      await saveUnpaid(workspaceDb(db, row.workspace_id), row.id, { unpaid_tried_at: null });
+      return 'answered';
+    }
     if (outcome.kind !== 'completed' && outcome.kind !== 'pending') return this.#keep(row, 'suspend', outcome);
     const earliest = addDays(row.billed_until, this.#graceDays - marginDays(this.#graceDays));
     const deletedAt = new Date(Math.max(earliest.getTime(), now.getTime() + RETRY_MS));
@@ -147,24 +152,25 @@ class Worker implements UnpaidNames {
     } catch (error) {
       return this.#keepProblem(row, `The name is suspended, and its owner was not told: ${String(error)}`);
     }
-    const told = { deleted_after: deletedAt.toISOString(), paid_until: row.billed_until.toISOString() };
+    const told = {
+      reason: 'unpaid',
+      deleted_after: deletedAt.toISOString(),
+      paid_until: row.billed_until.toISOString(),
+    };
     await this.#note(row, { unpaid_problem: null, synced_at: null }, { type: 'domain.suspended', data: told });
     return 'answered';
   }
 
-  /** Paid for by now. */
+  /** Paid for by now: back in the DNS, unless something else keeps it out. */
   async #lift(row: DomainRow): Promise<Step> {
-    const { db, registry } = this.#options;
-    const outcome = await registry.update({ name: row.name, transactionId: mintId('upd'), held: false });
+    const { clock, db } = this.#options;
+    const scoped = workspaceDb(db, row.workspace_id);
+    await saveUnpaid(scoped, row.id, { suspended_at: null, hold_look_at: clock.now() });
+    const outcome = await applyHold(this.#options, row);
+    // Who tells the registry at this moment sees to what is wanted by now.
+    if (outcome.kind === 'busy') return 'answered';
     if (outcome.kind !== 'completed' && outcome.kind !== 'pending') return this.#keep(row, 'lift', outcome);
-    await db.transaction(async (tx) => {
-      const scoped = workspaceDb(tx, row.workspace_id);
-      const held = await lockDomain(scoped, row.id);
-      const lifted = { suspended_at: null, unpaid_problem: null, unpaid_tried_at: null, synced_at: null };
-      await saveUnpaid(scoped, row.id, lifted);
-      if (held === undefined || held.suspended_at === null) return;
-      await appendEvent(tx, row.workspace_id, { type: 'domain.resumed', data: { domain: row.name } });
-    });
+    await saveUnpaid(scoped, row.id, { unpaid_problem: null, unpaid_tried_at: null });
     return 'answered';
   }
 

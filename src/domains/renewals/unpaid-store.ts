@@ -13,6 +13,7 @@ export type UnpaidChanges = Partial<
     DomainRow,
     | 'auto_renew'
     | 'deletion_sent_at'
+    | 'hold_look_at'
     | 'missing_seen_at'
     | 'release_at'
     | 'renewal_state'

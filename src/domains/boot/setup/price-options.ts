@@ -12,6 +12,9 @@ import { GENERIC_TERMS, offeredTlds, type TldTerms } from '../../prices/tlds.ts'
 import type { NoteProblem } from './note-problem.ts';
 import type { PricesSetup, Setup, TldSetup } from './setup-schema.ts';
 
+/** ICANN's transfer policy, II.C.2. */
+const TRANSFER_POLICY_LOCK_DAYS = 60;
+
 type Rates = ReadonlyMap<string, number>;
 
 const known: ReadonlyMap<string, TldTerms> = new Map(offeredTlds.map((terms) => [terms.tld, terms]));
@@ -41,6 +44,12 @@ function termsOf(setup: TldSetup, place: string, note: NoteProblem): SoldTld['te
     deletes: setup.deletes ?? base.deletes,
     graceDays: setup.grace_days ?? base.graceDays,
     redemptionDays: setup.redemption_days ?? base.redemptionDays,
+    ...(setup.registrant_changes === undefined
+      ? {}
+      : { changeLockDays: setup.registrant_changes.lock_days ?? TRANSFER_POLICY_LOCK_DAYS }),
+    ...(setup.verify_registrants_from === undefined
+      ? {}
+      : { verifyRegistrantsFrom: new Date(setup.verify_registrants_from) }),
   };
   for (const [member, range] of [
     ['register_years', terms.registrationYears],

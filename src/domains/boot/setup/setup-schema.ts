@@ -128,6 +128,10 @@ const TldSetup = closedObject({
   deletes: Type.Optional(oneOf(['at_once', 'at_expiry'])),
   grace_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
   redemption_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
+  verify_registrants_from: Type.Optional(date),
+  registrant_changes: Type.Optional(
+    closedObject({ consent: Type.Literal(true), lock_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })) }),
+  ),
   prices: Type.Optional(Type.Array(PricesSetup, { minItems: 1 })),
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
   launch: Type.Optional(

@@ -97,6 +97,35 @@ function tableOf(chosen: ReturnType<typeof chooseTable>): string {
   return typeof chosen === 'string' ? chosen : chosen.table;
 }
 
+test('a TLD has registrants verified from the day of the file on', async () => {
+  const tlds = [
+    { ...com, verify_registrants_from: '2031-01-01' },
+    { ...com, tld: 'net' },
+  ];
+  const { prices } = await readSetup(await write('verified.json', { registries: [alpha], tlds }), {});
+  const days = prices.tlds.map(({ terms }) => terms.verifyRegistrantsFrom);
+  assert.deepEqual(days, [new Date('2031-01-01'), undefined]);
+  const wrong = [{ ...com, verify_registrants_from: 'now' }];
+  const problems = await problemsOf({ registries: [alpha], tlds: wrong });
+  assert.match(problems.join(), /verify_registrants_from/);
+});
+
+test('a TLD has changes of registrants wait for consents, and locks transfers for sixty days or as the file says', async () => {
+  const changes = { consent: true };
+  const tlds = [
+    { ...com, registrant_changes: changes },
+    { ...com, tld: 'net', registrant_changes: { ...changes, lock_days: 0 } },
+    { ...com, tld: 'org' },
+  ];
+  const { prices } = await readSetup(await write('consents.json', { registries: [alpha], tlds }), {});
+  assert.deepEqual(
+    prices.tlds.map(({ terms }) => terms.changeLockDays),
+    [60, 0, undefined],
+  );
+  const wrong = [{ ...com, registrant_changes: { ...changes, lock_days: 61 } }];
+  assert.match((await problemsOf({ registries: [alpha], tlds: wrong })).join(), /lock_days/);
+});
+
 test('a TLD that is being launched is so until the day of the file', async () => {
   const launch = { phase: 'claims', until: '2031-01-01' };
   const { registries } = await readSetup(

@@ -12,6 +12,7 @@ import type {
 } from '../registry.ts';
 import { isSuccess, NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { readContactData } from './commands/contact.ts';
+import type { ContactReference } from './commands/domain-items.ts';
 import {
   type CheckResult,
   type DomainData,
@@ -172,6 +173,7 @@ const INTERNAL_FAILURE = 2400;
 export interface DomainAtRegistry {
   readonly domain: RegistryDomain;
   readonly registrant: string | undefined;
+  readonly contacts: readonly ContactReference[];
   readonly rgpStatuses: readonly string[];
 }
 
@@ -196,6 +198,7 @@ export async function infoDomain(
   const dnssec = response.extensions.find(({ uri, local }) => uri === SEC_DNS && local === 'infData');
   return {
     registrant: data.registrant,
+    contacts: data.contacts,
     rgpStatuses,
     domain: {
       ...plainDomain(data),
@@ -263,7 +266,7 @@ function ofAnother(name: string): DomainAtRegistry {
     dsRecords: [],
     isPrivate: false,
   };
-  return { domain, registrant: undefined, rgpStatuses: [] };
+  return { domain, registrant: undefined, contacts: [], rgpStatuses: [] };
 }
 
 /** Codes of registries that have no transfer of the name, or do not tell us of it. */

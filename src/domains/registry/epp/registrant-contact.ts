@@ -20,10 +20,13 @@ export function contactIdOf(clientId: string, name: string, registrant: Registra
   return `IC${[...hash.subarray(0, 14)].map((byte) => BASE32[byte % 32]).join('')}`;
 }
 
+/** Of a name, and who is to hold it. */
+export type Holding = Pick<CreateCommand, 'name' | 'registrant' | 'isPrivate' | 'transactionId'>;
+
 /** Makes the contact, or finds it made. Its id (undefined: the registry has none), or why the registry does not take it. */
 export async function ensureContact(
   link: RegistryLink,
-  command: CreateCommand,
+  command: Holding,
 ): Promise<{ readonly id: string | undefined } | { readonly outcome: MutationOutcome }> {
   const { name, registrant, isPrivate } = command;
   const { clientId, contactModel } = link.rules;
@@ -43,7 +46,7 @@ export async function ensureContact(
 /** What keeps it from being made, or undefined. */
 async function makeContact(
   link: RegistryLink,
-  { isPrivate, registrant, transactionId }: CreateCommand,
+  { isPrivate, registrant, transactionId }: Holding,
   { contactModel, id }: { readonly id: string; readonly contactModel: 'objects' | 'no_disclose' },
 ): Promise<MutationOutcome | undefined> {
   const clTRID = transactionIdOf(transactionId, 'contact');

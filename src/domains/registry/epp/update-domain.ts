@@ -8,13 +8,13 @@ import { hostSteps } from '../host-steps.ts';
 import type { DsRecord, MutationOutcome, RegistryDomain, RegistryHost, UpdateCommand } from '../registry.ts';
 import { type Step, takeSteps } from '../take-steps.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
-import type { DomainItems, NameserverModel } from './commands/domain-items.ts';
+import type { ContactReference, DomainItems, NameserverModel } from './commands/domain-items.ts';
 import type { DnssecInterface, DsChange } from './commands/sec-dns.ts';
 import { ensureHosts, hostCommands } from './ensure-hosts.ts';
 import { SEC_DNS, SECURE_AUTH_INFO } from './namespaces.ts';
 import { isRegistryError, rejected } from './outcomes.ts';
-import { infoDomain } from './read-domains.ts';
-import { disclosureOf } from './registrant-contact.ts';
+import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
+import { disclosureOf, ensureContact } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
@@ -58,13 +58,21 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   );
   if (obstacle !== undefined) return obstacle;
 
+  const holder = await findHolder(link, command, found);
+  if (holder !== undefined && 'outcome' in holder) return holder.outcome;
+
   const { authCode } = command;
   // Registries that do not know names without one get one that nobody knows.
   const authInfo = authCode === null ? ((await link.supports(SECURE_AUTH_INFO)) ? '' : mintAuthInfo()) : authCode;
-  const change: Change = { ...command, authInfo };
+  const change: Change = { ...command, authInfo, holder };
   const updates: Step[] = planUpdates(found.domain, change, link.rules).map((update) => ({
     send: () => askOutcome(link, update, transactionId),
-    takeBack: () => askOutcome(link, inverseOf(update), transactionId),
+    takeBack: () =>
+      askOutcome(
+        link,
+        inverseOf(update, update.registrant === undefined ? undefined : holder?.previousId),
+        transactionId,
+      ),
     endsWhenPending: update.add?.nameservers !== undefined || update.remove?.nameservers !== undefined,
   }));
   const objects = hosts === undefined || link.rules.nameserverModel === 'hostAttr' ? [] : (found.domain.hosts ?? []);
@@ -72,7 +80,8 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   const { before, after } = hostSteps(hostCommands(link, transactionId), objects, wanted);
   const steps = [...before, ...updates, ...after];
   const { isPrivate } = command;
-  if (isPrivate !== undefined && isPrivate !== found.domain.isPrivate) {
+  // The contact of a new holder is made as it is to be.
+  if (isPrivate !== undefined && isPrivate !== found.domain.isPrivate && holder === undefined) {
     const { registrant } = found;
     if (link.rules.contactModel !== 'objects') return rejected('policy', UNCHANGEABLE[link.rules.contactModel]);
     if (registrant === undefined) return rejected('policy', 'the registry tells no registrant whose data to hide');
@@ -94,11 +103,38 @@ async function askOutcome(
 }
 
 /** `authInfo`: empty for none. */
-type Change = Omit<UpdateCommand, 'authCode'> & { readonly authInfo: string | undefined };
+type Change = Omit<UpdateCommand, 'authCode'> & {
+  readonly authInfo: string | undefined;
+  readonly holder: HolderChange | undefined;
+};
+
+/** Contacts of a name before, and those in their place. */
+interface HolderChange {
+  readonly id: string;
+  readonly previousId: string;
+  readonly add: readonly ContactReference[];
+  readonly remove: readonly ContactReference[];
+}
+
+/** Undefined: nothing differs. Contacts of others than the holder stay. */
+async function findHolder(
+  link: RegistryLink,
+  { isPrivate, name, registrant, transactionId }: UpdateCommand,
+  { contacts, domain, registrant: previousId }: DomainAtRegistry,
+): Promise<HolderChange | { readonly outcome: MutationOutcome } | undefined> {
+  if (registrant === undefined || link.rules.contactModel === 'none') return undefined;
+  const holding = { name, registrant, transactionId, isPrivate: isPrivate ?? domain.isPrivate };
+  const contact = await ensureContact(link, holding);
+  if ('outcome' in contact) return contact;
+  const { id } = contact;
+  if (id === undefined || previousId === undefined || id === previousId) return undefined;
+  const remove = contacts.filter((one) => one.id === previousId);
+  return { id, previousId, remove, add: remove.map(({ type }) => ({ type, id })) };
+}
 
 /** All but an auth code, which goes alone. */
-function inverseOf({ add, ds, name, remove }: DomainUpdateCommand): DomainUpdateCommand {
-  const inverse: DomainUpdateCommand = { kind: 'domain:update', name, add: remove, remove: add };
+function inverseOf({ add, ds, name, remove }: DomainUpdateCommand, registrant?: string): DomainUpdateCommand {
+  const inverse: DomainUpdateCommand = { kind: 'domain:update', name, add: remove, remove: add, registrant };
   return ds === undefined ? inverse : { ...inverse, ds: { by: ds.by, add: ds.remove ?? [], remove: ds.add ?? [] } };
 }
 
@@ -143,19 +179,21 @@ function planChange(
   const add: Changes = {
     names: [...(command.nameservers ?? []).filter((host) => !domain.nameservers.includes(host)), ...moved],
     addresses: addressesOf(command.hosts),
+    contacts: command.holder?.add ?? [],
     statuses: [...wanted].filter((status) => !has.has(status)),
   };
   const remove: Changes = {
     names: [...domain.nameservers.filter((host) => command.nameservers?.includes(host) === false), ...moved],
     addresses: addressesOf(domain.hosts),
+    contacts: command.holder?.remove ?? [],
     statuses: unwanted.filter((status) => has.has(status)),
   };
   const ds = command.dsRecords === undefined ? undefined : dsChangeOf(domain, command.dsRecords, dnssecInterface);
   const items = { add: itemsOf(add, nameserverModel), remove: itemsOf(remove, nameserverModel) };
-  if (items.add === undefined && items.remove === undefined && ds === undefined && command.authInfo === undefined) {
-    return undefined;
-  }
-  return { kind: 'domain:update', name: domain.name, ...items, ds, authInfo: command.authInfo };
+  const { authInfo, holder } = command;
+  const parts = [items.add, items.remove, ds, authInfo, holder];
+  if (parts.every((part) => part === undefined)) return undefined;
+  return { kind: 'domain:update', name: domain.name, ...items, registrant: holder?.id, ds, authInfo };
 }
 
 type Rules = Pick<RegistryRules, 'nameserverModel' | 'dnssecInterface'>;
@@ -180,13 +218,14 @@ interface Changes {
   readonly names: readonly string[];
   /** By host; attributes alone have them. */
   readonly addresses: Readonly<Record<string, readonly string[]>>;
+  readonly contacts: readonly ContactReference[];
   readonly statuses: readonly string[];
 }
 
-function itemsOf({ addresses, names, statuses }: Changes, model: NameserverModel): DomainItems | undefined {
-  if (names.length === 0 && statuses.length === 0) return undefined;
+function itemsOf({ addresses, contacts, names, statuses }: Changes, model: NameserverModel): DomainItems | undefined {
+  if (names.length === 0 && statuses.length === 0 && contacts.length === 0) return undefined;
   const nameservers = model === 'hostAttr' ? { model, names, addresses } : { model, names };
-  return { nameservers: names.length > 0 ? nameservers : undefined, contacts: [], statuses };
+  return { nameservers: names.length > 0 ? nameservers : undefined, contacts, statuses };
 }
 
 function dsChangeOf(

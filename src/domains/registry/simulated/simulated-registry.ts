@@ -268,7 +268,7 @@ class SimulatedRegistry implements SingleRegistry {
     const { name } = command;
     const found = await this.#core.infoDomain(session, { name });
     if (!found.ok) return rejectionOf(found);
-    const registrant = await this.#registrantFor(session, found.data, command.isPrivate);
+    const registrant = await this.#registrantFor(session, found.data, command);
     if (typeof registrant === 'object') return registrant;
     const changes = changesOf(found.data, command, registrant);
     const isDone =
@@ -315,10 +315,11 @@ class SimulatedRegistry implements SingleRegistry {
       if (obstacle !== undefined) return obstacle;
     }
     const isLocked = found.statuses.includes(UPDATE_LOCK);
-    if (command.held === undefined || command.locked !== undefined || !isLocked) {
+    const passesLock = command.held !== undefined || command.registrant !== undefined;
+    if (!passesLock || command.locked !== undefined || !isLocked) {
       return outcomeOf(await this.#core.updateDomain(session, { name, ...changes }));
     }
-    // A name is suspended and freed under its owner's lock, which is lifted for that moment.
+    // A name is suspended and freed, and gets another holder, under its owner's lock, which is lifted for that moment.
     const lock = (statuses: { add: ClientStatus[]; remove: ClientStatus[] }) =>
       this.#core.updateDomain(session, { name, statuses });
     const unlocked = outcomeOf(await lock({ add: [], remove: [UPDATE_LOCK] }));
@@ -333,12 +334,13 @@ class SimulatedRegistry implements SingleRegistry {
   async #registrantFor(
     session: Session,
     domain: DomainInfo,
-    isPrivate: boolean | undefined,
+    { isPrivate = domain.isPrivate, registrant }: UpdateCommand,
   ): Promise<string | undefined | MutationOutcome> {
-    if (isPrivate === undefined || isPrivate === domain.isPrivate) return undefined;
+    if (registrant === undefined && isPrivate === domain.isPrivate) return undefined;
     const present = await this.#core.infoContact(session, { id: domain.registrant });
     if (!present.ok) return rejectionOf(present);
-    const contact = contactOf(this.#registrarId, registrantOf(present.data), isPrivate);
+    const contact = contactOf(this.#registrarId, registrant ?? registrantOf(present.data), isPrivate);
+    if (contact.id === domain.registrant) return undefined;
     return refusalOf(await this.#core.createContact(session, contact)) ?? contact.id;
   }
 

@@ -1,3 +1,3 @@
 /** Accounts: what others need of them. */
-export { normalizeEmail } from './email-address.ts';
+export { type EmailAddress, normalizeEmail } from './email-address.ts';
 export { contactMembers } from './schema.ts';

@@ -1,5 +1,6 @@
 /** Rows of the portfolio as the interface shows them. */
 import { toUnicode } from 'tr46';
+import { holdReasonsOf } from '../../holds/index.ts';
 import type { DomainRow } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { renderTransferOut } from '../transfers-out/index.ts';
@@ -18,8 +19,10 @@ export function renderEntry(row: DomainRow, own: readonly string[], now: Date): 
     nameservers,
     hosted: nameservers.join(' ') === own.join(' '),
     registrar_lock: snapshot?.statuses.includes('clientTransferProhibited') ?? false,
+    transfer_locked_until: row.transfer_locked_until?.toISOString() ?? null,
     whois_privacy: snapshot?.isPrivate ?? row.whois_privacy,
     release_at: row.release_at?.toISOString() ?? null,
+    suspended_for: holdReasonsOf(row),
     transfer_out: row.transfer_out === null ? null : renderTransferOut(row.transfer_out),
     addedVia: row.added_via,
     syncedAt: snapshot === null ? null : (row.synced_at?.toISOString() ?? null),

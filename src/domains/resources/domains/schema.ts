@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { DEFAULT_PAGE_SIZE } from '../../../kernel/http/paging.ts';
 import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
 import { Type } from '../../../kernel/http/type-builder.ts';
+import { HOLD_REASONS } from '../../holds/index.ts';
 import { Renewal } from '../../renewals/index.ts';
 import { TransferOut } from '../transfers-out/index.ts';
 
@@ -55,8 +56,16 @@ const entry = {
     description: 'Whether its nameservers are the service’s own, so that its zone is kept here.',
   }),
   registrar_lock: Type.Boolean(),
+  transfer_locked_until: nullable(timestamp(), {
+    description: 'Until when `registrar_lock` stays, after a change of the registrant; null: it does not have to.',
+  }),
   whois_privacy: Type.Boolean(),
   release_at: nullable(timestamp(), { description: 'When it is left to expire, after DELETE scheduled its release.' }),
+  suspended_for: Type.Array(oneOf(HOLD_REASONS), {
+    description: `Why it is out of the DNS, or about to be; empty: it is not.
+- \`unpaid\`: nobody has paid for its present term: POST /domains/{name}/renew.
+- \`unverified_registrant\`: the registrant’s e-mail address was not confirmed in time, see GET /registrant.`,
+  }),
   transfer_out: nullable(TransferOut, {
     description: 'The present or last transfer that another registrar has asked for; null: none has.',
   }),

@@ -1,22 +1,33 @@
+import type { Clock } from '../../../kernel/clock/clock.ts';
+import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { WorkspaceRead } from '../../operation.ts';
+import type { PriceBook } from '../../prices/price-book.ts';
 import { getRegistrant, missingContact, type WorkspaceRegistrant } from '../../registrant.ts';
 import type { Registry } from '../../registry/registry.ts';
-import { workspaceDb } from '../../workspace-scope.ts';
+import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
+import { renderChange } from './render-change.ts';
+import { renderVerification } from './render-verification.ts';
 import type { Registrant } from './schema.ts';
 
 export interface RegistrantDependencies {
+  readonly clock: Clock;
+  readonly jobs: Jobs;
+  readonly prices: Pick<PriceBook, 'list'>;
   readonly registry: Pick<Registry, 'members'>;
 }
 
-export function showRegistrant({ registry }: RegistrantDependencies) {
-  return async ({ caller, db }: WorkspaceRead): Promise<Registrant> =>
-    renderRegistrant(registry, await getRegistrant(workspaceDb(db, caller.workspaceId)));
+export function showRegistrant(deps: RegistrantDependencies) {
+  return async ({ caller, db }: WorkspaceRead): Promise<Registrant> => {
+    const scoped = workspaceDb(db, caller.workspaceId);
+    return renderRegistrant(deps, scoped, await getRegistrant(scoped));
+  };
 }
 
-export function renderRegistrant(
-  registry: RegistrantDependencies['registry'],
+export async function renderRegistrant(
+  { clock, registry }: RegistrantDependencies,
+  db: WorkspaceDb,
   { name, email, contact }: Omit<WorkspaceRegistrant, 'id'>,
-): Registrant {
+): Promise<Registrant> {
   const { organization, street, city, region, postal_code, country, phone } = contact;
   return {
     name,
@@ -34,5 +45,7 @@ export function renderRegistrant(
       registry.members.map(({ habits }) => habits),
       contact,
     ),
+    verification: await renderVerification(db, clock.now()),
+    change: await renderChange(db, clock.now()),
   };
 }

@@ -1,7 +1,22 @@
-import { BASE_PATH, workspace } from '../../operation.ts';
+import { BASE_PATH, open, workspace } from '../../operation.ts';
+import { cancelChange } from './cancel-change.ts';
 import { changeRegistrant } from './change-registrant.ts';
+import { completeVerification } from './complete-verification.ts';
+import { showConsentPage } from './consent-page.ts';
 import { type RegistrantDependencies, showRegistrant } from './get-registrant.ts';
-import { Registrant, RegistrantChange } from './schema.ts';
+import { giveConsent } from './give-consent.ts';
+import { requestVerification } from './request-verification.ts';
+import {
+  ConsentGiven,
+  Registrant,
+  RegistrantChange,
+  Verification,
+  VerificationCode,
+  VerificationDone,
+} from './schema.ts';
+import { showVerificationPage } from './verification-page.ts';
+
+const MAX_CODE_BYTES = 4_096;
 
 export function registrantOperations(deps: RegistrantDependencies) {
   return [
@@ -13,7 +28,7 @@ export function registrantOperations(deps: RegistrantDependencies) {
       scope: 'read',
       summary: 'Show the registrant',
       description:
-        'The person whom the registry is told as the holder of the domains, and what it requires and does not know.',
+        'The person whom the registry is told as the holder of the domains, what it requires and does not know, and whether the e-mail address is confirmed.',
       reply: Registrant,
       handler: showRegistrant(deps),
     }),
@@ -25,11 +40,82 @@ export function registrantOperations(deps: RegistrantDependencies) {
       scope: 'write',
       summary: 'Change the registrant',
       description:
-        'For domains that are registered from now on; those of before keep the holder that the registry has.',
+        'For domains that are registered from now on; those of before keep the holder that the registry has. Where a domain’s TLD wants it, another name or organization has the e-mail address to be confirmed anew, or waits for the consent of both registrants (`change`), as another e-mail address always does: what was consented to is told to the registries of all domains.',
       body: RegistrantChange,
       example: { contact: { city: 'Berlin', country: 'DE' } },
       reply: Registrant,
+      errors: ['email_taken', 'rate_limit_exceeded'],
       handler: changeRegistrant(deps),
+    }),
+    workspace.change({
+      id: 'registrant.cancel_change',
+      method: 'DELETE',
+      path: `${BASE_PATH}/registrant/change`,
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Take back a change that waits for consents',
+      description: 'Its links lead nowhere any more. Nothing where none waits.',
+      reply: Registrant,
+      handler: cancelChange(deps),
+    }),
+    open.change({
+      id: 'registrant.consent',
+      method: 'POST',
+      path: `${BASE_PATH}/registrant/change/consent`,
+      posture: 'public',
+      summary: 'Consent to a change of the registrant with the code of a mailed link',
+      description: 'Once. The second consent makes the change.',
+      idempotent: true,
+      body: VerificationCode,
+      maxBodyBytes: MAX_CODE_BYTES,
+      reply: ConsentGiven,
+      errors: ['invalid_token', 'email_taken'],
+      handler: giveConsent(deps),
+    }),
+    open.turn({
+      id: 'registrant.consent_page',
+      method: 'GET',
+      path: `${BASE_PATH}/consent`,
+      posture: 'public',
+      summary: 'Show the page that a link of a change leads to',
+      answers: ['html'],
+      handler: showConsentPage,
+    }),
+    workspace.change({
+      id: 'registrant.request_verification',
+      method: 'POST',
+      path: `${BASE_PATH}/registrant/verification`,
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Have the link mailed that confirms the registrant’s address',
+      description:
+        'Again: the first message is sent by itself. Nothing is sent where nothing is to be confirmed. Five messages an hour are sent.',
+      status: 202,
+      reply: Verification,
+      handler: requestVerification(deps),
+    }),
+    open.change({
+      id: 'registrant.complete_verification',
+      method: 'POST',
+      path: `${BASE_PATH}/registrant/verification/complete`,
+      posture: 'public',
+      summary: 'Confirm the registrant’s address with the code of a mailed link',
+      description: 'Once. Further links of the same registrant are void then.',
+      idempotent: true,
+      body: VerificationCode,
+      maxBodyBytes: MAX_CODE_BYTES,
+      reply: VerificationDone,
+      errors: ['invalid_token'],
+      handler: completeVerification(deps),
+    }),
+    open.turn({
+      id: 'registrant.verification_page',
+      method: 'GET',
+      path: `${BASE_PATH}/verify-registrant`,
+      posture: 'public',
+      summary: 'Show the page that a mailed link leads to',
+      answers: ['html'],
+      handler: showVerificationPage,
     }),
   ];
 }

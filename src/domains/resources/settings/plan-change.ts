@@ -33,6 +33,7 @@ export interface Plan {
 export async function planChange(deps: SettingsDependencies, plan: Plan): Promise<WaitingChange> {
   const { row, requested, info } = plan;
   const { glue, registrar_lock: locked, whois_privacy: isPrivate, nameservers } = requested;
+  if (locked === false) requireTransferable(deps, row);
   const signing = await findSigning(deps, row);
   const isMoved = nameservers !== undefined && !isSameSet(nameservers, info.nameservers);
   const isGlueChanged = glue !== undefined && !isSameGlue(glue, info.hosts ?? []);
@@ -49,6 +50,16 @@ export async function planChange(deps: SettingsDependencies, plan: Plan): Promis
     // Those of a hosted zone are removed by the DNSSEC reconciler.
     ...(requested.dnssec === false && !isHosted && info.dsRecords.length > 0 ? { dsRecords: [] } : {}),
   };
+}
+
+/** ICANN's transfer policy, II.C.2: a name is not handed over so soon after a change of its registrant. */
+function requireTransferable({ clock }: SettingsDependencies, { name, transfer_locked_until: until }: DomainRow): void {
+  if (until === null || until <= clock.now()) return;
+  throw new ApiError('bad_request', {
+    message: `The registrant of ${name} has changed, so it stays locked against transfers until ${until.toISOString().slice(0, 10)}. Unlock it then.`,
+    param: 'registrar_lock',
+    details: { transfer_locked_until: until.toISOString() },
+  });
 }
 
 async function findSigning({ db }: SettingsDependencies, row: DomainRow): Promise<DnssecState> {

@@ -1,0 +1,10 @@
+/** Changes of registrants that take the consent of both: see registrant-change.ts. */
+export { consent } from './consent.ts';
+export {
+  consentingTldsOf,
+  endChange,
+  findChange,
+  wantsConsents,
+} from './registrant-change.ts';
+export { requestChange } from './request-change.ts';
+export { defineRegistrantChanges } from './send-consents.ts';
