@@ -92,7 +92,8 @@ async function signUp(till: Till, random: Random, number: number): Promise<Custo
   await must(till, token, random, (client) => client.put('/wallet/auto-top-up', AUTO_TOP_UP));
   const domain = `till-first-${number}.com`;
   const bought = { domain, confirm_price: PRICE, payment_method: VISA };
-  await must(till, token, random, (client) => client.post('/domains', bought));
+  const key = { 'idempotency-key': domain };
+  await must(till, token, random, (client) => client.post('/domains', bought, key));
   await must(till, token, random, (client) => client.patch(`/domains/${domain}/settings`, { auto_renew: false }));
   return { token, random, card };
 }
