@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { scrubText } from '../kernel/log/redact.ts';
 import { EXIT_FAILURE, type Finish } from './command-error.ts';
 import { checkDataFolder, checkEnvironment, checkMasterKey, checkNode, checkOutbound } from './doctor/check-machine.ts';
+import { checkProviders } from './doctor/check-providers.ts';
 import { checkRegistries } from './doctor/check-registries.ts';
 import { checkSandbox } from './doctor/check-sandbox.ts';
 import { checkServer } from './doctor/check-server.ts';
@@ -13,7 +14,7 @@ export function addDoctor(program: Command, finish: Finish): void {
     .command('doctor')
     .summary('find out what is wrong and how to fix it')
     .description(
-      'Checks the runtime, the environment, what models may be called, the sandbox of commands, the registries of the domain service, the data folder, the master key, the port, the database (reachable, writable, version, ' +
+      'Checks the runtime, the environment, what models may be called, the sandbox of commands, the registries of the domain service and its service of notices, card payments, mail and secondaries where they are configured, the data folder, the master key, the port, the database (reachable, writable, version, ' +
         'pgvector, migrations, clock) and the signing keys. Changes nothing. The exit code is 1 when a check fails. ' +
         'While a server holds the embedded database, that server is asked over HTTP instead.',
     )
@@ -40,6 +41,7 @@ async function examine(): Promise<Finding[]> {
     ...server.findings,
     await checkSandbox(config),
     ...(await checkRegistries(config)),
+    ...(await checkProviders(config)),
     ...(await checkStore(config, server.serves)),
   ];
 }

@@ -9,7 +9,7 @@ import { runInNewContext } from 'node:vm';
 
 const LOOK_EVERY_MS = 10_000;
 /** Of the time since the last look in which the event loop did anything. */
-const REST_SHARE = 0.05;
+const REST_SHARE = 0.15;
 const GROWTH_BYTES = 32 * 1_048_576;
 
 type CollectGarbage = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
@@ -25,9 +25,9 @@ export function releaseMemory(): void {
   setFlagsFromString('--flush-liftoff-code');
 }
 
-/** Releases memory whenever the process has come to rest and is larger than it was the last time. Keeps no process alive. */
+/** Releases memory when the process first comes to rest, and whenever it rests and has grown since. Keeps no process alive. */
 export function releaseMemoryAtRest(release: () => void, lookEveryMs = LOOK_EVERY_MS): { stop(): void } {
-  let smallest = process.memoryUsage.rss();
+  let smallest = 0;
   let seen = performance.eventLoopUtilization();
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization();

@@ -28,9 +28,6 @@ import { readSourceCommit, sourceRoot } from './source-commit.ts';
 import { reportStep } from './startup-steps.ts';
 import type { StopSignals } from './stop-signals.ts';
 
-/** After the first requests have had their answers, and before anybody looks at what the server takes at rest. */
-const RELEASE_MEMORY_AFTER_MS = 10_000;
-
 type MakeService = (parts: ServerDependencies) => Promise<ServedService>;
 
 /** Loaded while the database opens. */
@@ -97,19 +94,13 @@ export async function startServices(
   const told = running.map(welcome).join('\n');
   if (group === undefined) process.stdout.write(told);
   else group.tellServing(told);
-  let atRest: { stop(): void } | undefined;
-  const timer = setTimeout(() => {
-    // One that is killed later has told the next start what it compiled.
-    watch.ignoring(flushCompileCache);
-    // What takes long is done before somebody asks, and its garbage goes with the rest.
-    for (const { served } of running) watch.ignoring(() => served.app.renderDocument());
+  // One that is killed later has told the next start what it compiled. What takes long is done before somebody asks.
+  const chores = [flushCompileCache, ...running.map(({ served }) => () => served.app.renderDocument())];
+  const atRest = releaseMemoryAtRest(() => {
+    for (const chore of chores.splice(0)) watch.ignoring(chore);
     watch.ignoring(releaseMemory);
-    atRest = releaseMemoryAtRest(() => watch.ignoring(releaseMemory));
-  }, RELEASE_MEMORY_AFTER_MS).unref();
-  opened.defer(async () => {
-    clearTimeout(timer);
-    atRest?.stop();
   });
+  opened.defer(async () => atRest.stop());
   return running;
 }
 

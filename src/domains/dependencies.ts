@@ -17,7 +17,7 @@ import type { PriceBook } from './prices/price-book.ts';
 import type { Seller } from './receipts/index.ts';
 import type { NoticeService } from './registry/claims-notices.ts';
 import type { Registry } from './registry/registry.ts';
-import type { RegistrarIdentity } from './resources/rdap/registrar-identity.ts';
+import type { RdapIdentity } from './resources/rdap/registrar-identity.ts';
 import type { Payments } from './wallet/payments/payments.ts';
 
 export interface GivenDependencies {
@@ -58,7 +58,7 @@ export interface GivenDependencies {
   /** Who issues receipts; absent: there are none. */
   readonly seller?: Seller | undefined;
   /** Who the registrar is, where RDAP is answered. Absent: it is not. */
-  readonly rdap?: RegistrarIdentity;
+  readonly rdap?: RdapIdentity;
   /** How long auth codes work. Default: see src/domains/auth-codes. */
   readonly authCodeDays?: number | undefined;
   readonly overloadDelayMs?: number;

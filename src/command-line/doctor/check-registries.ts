@@ -1,4 +1,5 @@
-/** Whether the file of registries, TLDs and prices can be used, and the registries take our login. */
+/** Whether the file of registries, TLDs and prices can be used, and the registries and the service of notices take our login. */
+import type { NoticeServiceSetup } from '../../domains/boot/setup/read-setup.ts';
 import type { Config } from '../../kernel/config/config.ts';
 import { ConfigError } from '../../kernel/config/config.ts';
 import { readEnvironment } from '../../kernel/config/read-environment.ts';
@@ -6,18 +7,39 @@ import { type Finding, failed, messageOf, ok, warning } from './finding.ts';
 
 const FIX = 'Correct the file; docs/registrar.md has every member.';
 
-export async function checkRegistries({ domains }: Pick<Config, 'domains'>): Promise<Finding[]> {
+export async function checkRegistries({ domains, outboundAllow }: Checked): Promise<Finding[]> {
   const { configFile } = domains;
   if (configFile === undefined) return [];
   // Loaded where there is something to check.
   const { readSetup } = await import('../../domains/boot/setup/read-setup.ts');
   try {
-    const { prices, registries } = await readSetup(configFile, readEnvironment());
-    const logins = await Promise.all(registries.map(checkLogin));
+    const { noticeService, prices, registries } = await readSetup(configFile, readEnvironment());
+    const logins = await Promise.all([
+      ...registries.map(checkLogin),
+      ...(noticeService === undefined ? [] : [checkNotices(noticeService, outboundAllow)]),
+    ]);
     return [ok('registries', `${configFile}: ${registries.length} registries, ${prices.tlds.length} TLDs`), ...logins];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map((problem) => failed('registries', problem, FIX));
+  }
+}
+
+type Checked = Pick<Config, 'domains' | 'outboundAllow'>;
+
+async function checkNotices(service: NoticeServiceSetup, allow: readonly string[]): Promise<Finding> {
+  const { tryNoticeService } = await import('../../domains/registry/notice-service/open-notice-service.ts');
+  const { createOutbound } = await import('../../kernel/outbound/outbound.ts');
+  const outbound = createOutbound({ allow });
+  try {
+    await tryNoticeService({ ...service, outbound });
+    return ok('notices', `${service.url} takes the login of ${service.user}`);
+  } catch (error) {
+    const fix =
+      'Look at url, user and password of claims_notices; the clearinghouse knows them. Until then names that a trademark claims are not sold.';
+    return failed('notices', `${service.url}: ${messageOf(error)}`, fix);
+  } finally {
+    await outbound.close();
   }
 }
 

@@ -23,7 +23,7 @@ import type { NoticeService } from '../registry/claims-notices.ts';
 import type { Registry } from '../registry/registry.ts';
 import { createRoutingRegistry } from '../registry/routing-registry.ts';
 import { createSimulatedRegistry, type PriceList } from '../registry/simulated/index.ts';
-import type { RegistrarIdentity } from '../resources/rdap/registrar-identity.ts';
+import type { RdapIdentity } from '../resources/rdap/registrar-identity.ts';
 import { openPayments as openCardPayments } from '../wallet/index.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 import type { DomainsSetup, NoticeServiceSetup } from './setup/read-setup.ts';
@@ -70,7 +70,7 @@ export interface OpenedRegistry {
   readonly registry: Registry;
   readonly prices: PriceBook;
   /** Present: RDAP is answered, in this name. */
-  readonly rdap?: RegistrarIdentity;
+  readonly rdap?: RdapIdentity;
   /** How long auth codes work, where the file says so. */
   readonly authCodeDays?: number | undefined;
   /** Where notices of trademark claims are, where the file says so; see `openNotices`. */
@@ -85,7 +85,7 @@ export async function openRegistry(
   const { autoRenewGraceDays, configFile, epp } = config;
   const setup = configFile === undefined ? undefined : await readFileOf(configFile, deps.environment);
   const prices = setup === undefined ? standardPriceBook(epp?.tlds) : createPriceBook(setup.prices);
-  const rdap = setup?.servesRdap === true && setup.registrar !== undefined ? { rdap: setup.registrar } : {};
+  const rdap = setup?.rdap === undefined ? {} : { rdap: setup.rdap };
   const own = { prices, authCodeDays: setup?.authCodeDays, notices: setup?.noticeService, ...rdap };
   const [first, ...others] = setup?.registries ?? [];
   if (first !== undefined) {

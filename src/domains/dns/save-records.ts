@@ -1,6 +1,7 @@
 /** Writes what a zone's records have become, in two statements whatever their number. */
 import type { Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
+import { serveMeanwhile } from './alias/alias-store.ts';
 import { type StoredRecord, type ZoneRef, zoneChanged } from './zone-store.ts';
 
 /** A record that has the id of one that was there is that one, with another name, value or TTL; `created_at` is its own. */
@@ -27,9 +28,25 @@ export async function saveRecords(
   // A changed row is written anew: two that exchange their values never are the same at once.
   await deleteRows(tx, zone, [...deleted, ...changed]);
   await insertRows(tx, zone, [...changed, ...added]);
+  await keepAddresses(tx, zone, before, after);
   const changes = { added: added.length, changed: changed.length, deleted: deleted.length };
   if (changes.added + changes.changed + changes.deleted > 0) await zoneChanged(tx, zone);
   return changes;
+}
+
+const ADDRESS_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA']);
+
+/** An ALIAS in the place of addresses goes on with them until its target has been looked up: what is served is never without. */
+async function keepAddresses(
+  tx: Transaction,
+  zone: ZoneRef,
+  before: readonly StoredRecord[],
+  after: readonly PlannedRecord[],
+): Promise<void> {
+  const alias = after.find(({ type }) => type === 'ALIAS');
+  if (alias === undefined || before.some(({ type }) => type === 'ALIAS')) return;
+  const replaced = before.filter(({ subdomain, type }) => subdomain === alias.subdomain && ADDRESS_TYPES.has(type));
+  if (replaced.length > 0) await serveMeanwhile(tx, zone, alias.value, replaced);
 }
 
 function differs(record: PlannedRecord, stored: StoredRecord | undefined): boolean {

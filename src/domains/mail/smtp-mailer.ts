@@ -12,10 +12,32 @@ const ANSWER_TIMEOUT_MS = 10_000;
  * `?tls=optional`. `from`: the sender's address.
  */
 export function createSmtpMailer(url: string, from: string): Mailer {
+  const options = optionsOf(url);
+  let transport: ReturnType<typeof openTransport> | undefined;
+  return {
+    async send({ id = mintId('msg'), to, subject, text }) {
+      transport ??= openTransport(options);
+      const messageId = messageIdOf(id, from);
+      await (await transport).sendMail({ messageId, from, to: { name: '', address: to }, subject, text });
+    },
+  };
+}
+
+/** Whether the server takes the login; nothing is sent. Throws the obstacle. */
+export async function tryMailServer(url: string): Promise<void> {
+  const transport = await openTransport(optionsOf(url));
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
+}
+
+function optionsOf(url: string): Options {
   const { protocol, hostname, port, username, password, searchParams } = new URL(url);
   const secure = protocol === 'smtps:';
   const host = hostname.replace(/^\[|\]$/g, '');
-  const options: Options = {
+  return {
     host,
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
@@ -26,14 +48,6 @@ export function createSmtpMailer(url: string, from: string): Mailer {
     socketTimeout: ANSWER_TIMEOUT_MS,
     disableFileAccess: true,
     disableUrlAccess: true,
-  };
-  let transport: ReturnType<typeof openTransport> | undefined;
-  return {
-    async send({ id = mintId('msg'), to, subject, text }) {
-      transport ??= openTransport(options);
-      const messageId = messageIdOf(id, from);
-      await (await transport).sendMail({ messageId, from, to: { name: '', address: to }, subject, text });
-    },
   };
 }
 

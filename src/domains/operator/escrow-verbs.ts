@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../../kernel/db/database.ts';
 import type { VerbHandlers } from '../../kernel/operator/index.ts';
+import type { RegistryDomain } from '../registry/registry.ts';
 import { systemDb } from '../workspace-scope.ts';
 import type { DomainVerbs } from './verbs.ts';
 
@@ -27,30 +28,36 @@ export function createEscrowVerbs({
         .limit(limit)
         .execute();
       const domains = rows.flatMap(({ name, registrant, snapshot }) =>
-        snapshot === null
-          ? []
-          : [{ name, registrant, expires_at: snapshot.expiresAt, nameservers: [...snapshot.nameservers] }],
+        snapshot === null ? [] : [{ name, registrant, ...renderSnapshot(snapshot) }],
       );
       return { domains, next_after: nextAfter(rows, limit, ({ name }) => name) };
     },
-    async escrow_contacts({ after = '', limit }) {
+    async escrow_contacts({ after = '', limit, since }) {
       const rows = await systemDb(db)
         .selectFrom('users')
-        .select(['id', 'name', 'email', 'contact'])
+        .select(['id', 'name', 'email', 'contact', 'created_at'])
         .where('id', '>', after)
         .where(({ exists, selectFrom }) =>
           exists(
             selectFrom('domains')
               .select('domains.id')
               .whereRef('domains.workspace_id', '=', 'users.workspace_id')
-              .where('domains.state', '=', 'active'),
+              .where(({ and, eb, or }) =>
+                or([
+                  eb('domains.state', '=', 'active'),
+                  ...(since === undefined
+                    ? []
+                    : [and([eb('domains.state', '=', 'gone'), eb('domains.gone_at', '>=', new Date(since))])]),
+                ]),
+              ),
           ),
         )
         .orderBy('id')
         .limit(limit)
         .execute();
-      const contacts = rows.map(({ contact, email, id, name }) => ({
+      const contacts = rows.map(({ contact, created_at: createdAt, email, id, name }) => ({
         handle: id,
+        created_at: createdAt.toISOString(),
         name,
         organization: contact.organization ?? '',
         street: contact.street ?? '',
@@ -63,6 +70,20 @@ export function createEscrowVerbs({
       }));
       return { contacts, next_after: nextAfter(rows, limit, ({ id }) => id) };
     },
+  };
+}
+
+function renderSnapshot(snapshot: RegistryDomain) {
+  return {
+    registry_id: snapshot.registryId,
+    statuses: [...snapshot.statuses],
+    created_at: snapshot.createdAt,
+    updated_at: snapshot.updatedAt,
+    expires_at: snapshot.expiresAt,
+    nameservers: [...snapshot.nameservers],
+    ds_records: snapshot.dsRecords.map(({ algorithm, digest, digestType, keyTag }) => {
+      return { key_tag: keyTag, algorithm, digest_type: digestType, digest };
+    }),
   };
 }
 

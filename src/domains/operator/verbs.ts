@@ -250,24 +250,39 @@ const verbs = {
       domains: Type.Array(
         Type.Object({
           name: Type.String(),
+          /** The registry's id of it (ROID). */
+          registry_id: Type.String(),
+          statuses: Type.Array(Type.String()),
+          created_at: Type.String(),
+          updated_at: Type.Union([Type.String(), Type.Null()]),
           expires_at: Type.String(),
           nameservers: Type.Array(Type.String()),
+          ds_records: Type.Array(
+            Type.Object({
+              key_tag: Type.Integer(),
+              algorithm: Type.Integer(),
+              digest_type: Type.Integer(),
+              digest: Type.String(),
+            }),
+          ),
           registrant: Type.String(),
         }),
       ),
       next_after: Type.Union([Type.String(), Type.Null()]),
     }),
   },
-  /** Registrants of such names behind `after`, in the order of their handles. */
+  /** Registrants of such names behind `after`, in the order of their handles; with `since`, of those too that have left since then. */
   escrow_contacts: {
     request: Type.Object({
       after: Type.Optional(Type.String({ maxLength: 253 })),
+      since: Type.Optional(Type.String({ maxLength: 40 })),
       limit: Type.Integer({ minimum: 1, maximum: 500 }),
     }),
     answer: Type.Object({
       contacts: Type.Array(
         Type.Object({
           handle: Type.String(),
+          created_at: Type.String(),
           name: Type.String(),
           organization: Type.String(),
           street: Type.String(),

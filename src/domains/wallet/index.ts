@@ -21,7 +21,7 @@ export {
   requireNoDebt,
 } from './ledger.ts';
 export { auditLedger, defineLedgerAudit } from './ledger-audit.ts';
-export { openPayments } from './payments/open-payments.ts';
+export { openPayments, tryCardPayments } from './payments/open-payments.ts';
 export { openTopUpPage, readTopUpAmount, type TopUpPage } from './payments/top-up-page.ts';
 export { definePayments, insertTopUp, settleTopUps } from './payments/top-ups.ts';
 export { unconfiguredPayments } from './payments/unconfigured-payments.ts';

@@ -7,6 +7,7 @@ export { createDrawStatements, type DrawTerms, drawSql } from './draw-sql.ts';
 export { book, listLedger, readBalance } from './ledger.ts';
 export type { PaymentEvent } from './payments/card-payments.ts';
 export { reloadWallet } from './payments/charge-card.ts';
+export { tryCardPayments } from './payments/open-payments.ts';
 export { confirmPage, openPage } from './payments/pages.ts';
 export { createPaymentWorker } from './payments/payment-worker.ts';
 export { receiveEvent } from './payments/receive-event.ts';

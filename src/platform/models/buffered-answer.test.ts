@@ -5,7 +5,7 @@ import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fa
 import { type OpenAiBehaviour, type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { makeInstance } from '../../../test/support/schemas.ts';
 import { openWaysOut } from '../../../test/support/ways-out.ts';
-import { type ChatModel, type ModelCall, ModelCallError, openModel, streamModelCall } from './index.ts';
+import { type ChatModel, callModel, type ModelCall, ModelCallError, openModel } from './index.ts';
 
 const waysOut = openWaysOut();
 let openai: OpenAiUpstream;
@@ -37,7 +37,7 @@ async function run(model: ChatModel, call: Partial<ModelCall> = {}) {
   let error: unknown;
   try {
     const asked: ModelCall = { model, options: { prompt }, buffered: true, sleep: async () => {}, ...call };
-    for await (const batch of streamModelCall(asked)) parts.push(...batch);
+    await callModel(asked, (batch) => void parts.push(...batch));
   } catch (thrown) {
     error = thrown;
   }

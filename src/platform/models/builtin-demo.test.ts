@@ -11,14 +11,7 @@ import { makeInstance } from '../../../test/support/schemas.ts';
 import { createDemoModel } from './builtin-demo.ts';
 import type { PartSource } from './chat-model.ts';
 import { WORDS } from './demo/word-list.ts';
-import {
-  estimateTokens,
-  MEMORY_TAG,
-  ModelCallError,
-  SEARCH_RESULTS_TAG,
-  streamModelCall,
-  wrapSection,
-} from './index.ts';
+import { callModel, estimateTokens, MEMORY_TAG, ModelCallError, SEARCH_RESULTS_TAG, wrapSection } from './index.ts';
 
 const model = createDemoModel(makeInstance);
 const WEATHER: LanguageModelV4FunctionTool = {
@@ -333,14 +326,14 @@ describe('Write N words', () => {
       let aborted = 0;
       await assert.rejects(async () => {
         const call = { model, options: { prompt }, signal: controller.signal };
-        for await (const parts of streamModelCall(call)) {
+        await callModel(call, (parts) => {
           if (parts.some((part) => part.type === 'text-delta')) {
             setImmediate(() => {
               aborted = performance.now();
               controller.abort(new Error('enough'));
             });
           }
-        }
+        });
       }, /enough/);
       tookMs = performance.now() - aborted;
     }
@@ -463,8 +456,9 @@ test('Fail with a status fails as a provider would', async () => {
   const onRetry = ({ attempt }: { attempt: number }) => attempts.push(attempt);
   const call = { model: model, sleep: async () => {}, onRetry };
   const drain = async (text: string) => {
-    for await (const parts of streamModelCall({ ...call, options: { prompt: [user(text)] } }))
-      assert.ok(parts.every((part) => part.type !== 'finish'));
+    await callModel({ ...call, options: { prompt: [user(text)] } }, (parts) =>
+      assert.ok(parts.every((part) => part.type !== 'finish')),
+    );
   };
   await assert.rejects(
     drain('Fail with 500'),
@@ -484,7 +478,7 @@ test('Fail with a status fails as a provider would', async () => {
 test('A prompt beyond the window is refused as context_length', async () => {
   const drain = async () => {
     const options = { prompt: [user('word '.repeat(9000))] };
-    for await (const _ of streamModelCall({ model, options }));
+    await callModel({ model, options }, () => {});
   };
   await assert.rejects(drain, (error) => error instanceof ModelCallError && error.kind === 'context_length');
 });

@@ -5,14 +5,7 @@ import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fa
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { makeInstance } from '../../../test/support/schemas.ts';
 import { openWaysOut } from '../../../test/support/ways-out.ts';
-import {
-  type ChatModel,
-  type ModelCall,
-  ModelCallError,
-  openModel,
-  type RetryNotice,
-  streamModelCall,
-} from './index.ts';
+import { type ChatModel, callModel, type ModelCall, ModelCallError, openModel, type RetryNotice } from './index.ts';
 import { adaptSdkModel } from './sdk-model.ts';
 
 const KEY = 'sk-test-0123456789abcdef';
@@ -63,15 +56,14 @@ async function run(model: ChatModel, call: Partial<ModelCall> = {}): Promise<Out
   };
   let error: unknown;
   try {
-    for await (const batch of streamModelCall({
+    const asked = {
       model,
       options: OPTIONS,
-      onRetry: (notice) => retries.push(notice),
+      onRetry: (notice: RetryNotice) => void retries.push(notice),
       sleep,
       ...call,
-    })) {
-      parts.push(...batch);
-    }
+    };
+    await callModel(asked, (batch) => void parts.push(...batch));
   } catch (thrown) {
     error = thrown;
   }
@@ -373,14 +365,11 @@ describe('a silent upstream', () => {
     test(`of ${provider} is not blamed for a slow reader`, async () => {
       openai.respondWith({ type: 'answer', deltas: ['a', 'b'] });
       let text = '';
-      for await (const parts of streamModelCall({
-        model: await open(provider),
-        options: OPTIONS,
-        limits: { idleTimeoutMs: 1_000 },
-      })) {
+      const call = { model: await open(provider), options: OPTIONS, limits: { idleTimeoutMs: 1_000 } };
+      await callModel(call, async (parts) => {
         for (const part of parts) if (part.type === 'text-delta') text += part.delta;
         await new Promise((resolve) => setTimeout(resolve, 1_200));
-      }
+      });
       assert.equal(text, 'ab');
     });
   }
@@ -422,9 +411,9 @@ describe('an abort', () => {
     const controller = new AbortController();
     const model = await open('anthropic');
     await assert.rejects(async () => {
-      for await (const parts of streamModelCall({ model, options: OPTIONS, signal: controller.signal })) {
+      await callModel({ model, options: OPTIONS, signal: controller.signal }, (parts) => {
         if (parts.some((part) => part.type === 'text-delta')) controller.abort();
-      }
+      });
     }, /abort/i);
     assert.equal(await anthropic.requests.at(-1)?.closed, 'client');
   });
@@ -455,12 +444,22 @@ describe('an abort', () => {
   }
 
   for (const provider of BOTH) {
-    test(`of ${provider} by leaving the loop closes the socket`, async () => {
-      openai.respondWith({ type: 'answer', deltas: ['One'], fault: { afterChunks: 1, type: 'hang' } });
-      for await (const parts of streamModelCall({ model: await open(provider), options: OPTIONS })) {
-        if (parts.some((part) => part.type === 'text-delta')) break;
-      }
-      assert.equal(await openai.requests.at(-1)?.closed, 'client');
-    });
+    for (const when of ['at once', 'later']) {
+      test(`of ${provider} by who takes the parts, ${when}, closes the socket, and is not tried again`, async () => {
+        openai.respondWith({ type: 'answer', deltas: ['One'], fault: { afterChunks: 1, type: 'hang' } });
+        const count = openai.requests.length;
+        const enough = new Error('enough');
+        const refuse = when === 'at once' ? throwIt : async () => throwIt();
+        const call = callModel({ model: await open(provider), options: OPTIONS }, (parts) =>
+          parts.some((part) => part.type === 'text-delta') ? refuse() : undefined,
+        );
+        await assert.rejects(call, enough);
+        assert.equal(await openai.requests.at(-1)?.closed, 'client');
+        assert.equal(openai.requests.length, count + 1);
+        function throwIt(): never {
+          throw enough;
+        }
+      });
+    }
   }
 });

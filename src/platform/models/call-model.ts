@@ -59,17 +59,19 @@ const PREAMBLE: ReadonlySet<LanguageModelV4StreamPart['type']> = new Set([
 /** Models that refused to answer in one piece. */
 const streamOnly = new WeakSet<ChatModel>();
 
+/** Takes parts of an answer. The model is read on once what it returns has resolved; what it throws ends the call. */
+export type TakeParts = (parts: readonly LanguageModelV4StreamPart[]) => void | Promise<void>;
+
 /**
- * Calls a model and yields the parts of its answer as they come, several at a time where several came together; the last
+ * Calls a model and hands over the parts of its answer as they come, several at a time where several came together; the last
  * is `finish`. Failures before the first part of content are tried again where that may help (408, 409, 425, 429, 5xx,
  * the network); preamble parts of a failed attempt are never seen.
  *
- * Throws `ModelCallError`, or the signal's reason within a few milliseconds of its abort. Leaving the loop, or an abort,
- * closes the upstream's socket.
+ * Throws `ModelCallError`, the signal's reason within a few milliseconds of its abort, or what `take` throws. Whichever it is,
+ * the upstream's socket is closed. Parts are taken by a function and not from an async generator, whose promises would be a
+ * good part of what a token costs.
  */
-export async function* streamModelCall(
-  call: ModelCall,
-): AsyncGenerator<readonly LanguageModelV4StreamPart[], void, void> {
+export async function callModel(call: ModelCall, take: TakeParts): Promise<void> {
   const limits: ModelCallLimits = { ...DEFAULT_MODEL_CALL_LIMITS, ...call.limits };
   for (let attempt = 1; ; attempt++) {
     const buffered = call.buffered === true && !streamOnly.has(call.model);
@@ -78,6 +80,7 @@ export async function* streamModelCall(
       call.signal,
     );
     const answer = new AnswerParts(call);
+    let refusal: { readonly reason: unknown } | undefined;
     let failure: Failure | undefined;
     try {
       await upstream.open((abortSignal) => call.model.ask({ ...call.options, abortSignal }, buffered));
@@ -85,14 +88,22 @@ export async function* streamModelCall(
         const parts = await upstream.read();
         upstream.accept(parts);
         const shown = answer.take(parts);
-        if (shown.length > 0) yield shown;
         failure = answer.failure;
+        if (shown.length === 0) continue;
+        try {
+          const taking = take(shown);
+          if (taking !== undefined) await taking;
+        } catch (reason) {
+          refusal = { reason };
+          break;
+        }
       }
     } catch (error) {
       failure = describeThrown(error, upstream.stopReason, { buffered, answering: answer.begun }, call);
     } finally {
       upstream.close(answer.finished);
     }
+    if (refusal !== undefined) throw refusal.reason;
     if (failure === undefined) return;
     if (buffered && demandsStream(failure)) {
       streamOnly.add(call.model);

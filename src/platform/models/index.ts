@@ -1,5 +1,5 @@
 /**
- * Models behind one port. The turn engine opens a model by its id (`openModel`), streams a call (`streamModelCall`), and
+ * Models behind one port. The turn engine opens a model by its id (`openModel`), calls it (`callModel`), and
  * asks what the call cost (`priceUsage`). Nothing is loaded by the import: a provider's package comes with its first
  * model, the price data with the first question about the catalogue.
  */
@@ -10,11 +10,11 @@ export {
   type EmbeddingCallResult,
 } from './call-embedding-model.ts';
 export {
+  callModel,
   DEFAULT_MODEL_CALL_LIMITS,
   type ModelCall,
   type ModelCallLimits,
   type RetryNotice,
-  streamModelCall,
 } from './call-model.ts';
 export {
   DEFAULT_CONTEXT_WINDOW,

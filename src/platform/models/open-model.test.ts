@@ -7,14 +7,7 @@ import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/op
 import { makeInstance } from '../../../test/support/schemas.ts';
 import { openWaysOut } from '../../../test/support/ways-out.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import {
-  listProviders,
-  type ModelCredentials,
-  openModel,
-  reasoningOptions,
-  streamModelCall,
-  type WaysOut,
-} from './index.ts';
+import { callModel, listProviders, type ModelCredentials, openModel, reasoningOptions, type WaysOut } from './index.ts';
 
 const KEY = 'key-0123456789';
 const waysOut = openWaysOut();
@@ -54,7 +47,7 @@ async function capture(
   };
   const model = await openModel(modelId, credentials, refuse, makeInstance);
   try {
-    for await (const _ of streamModelCall({ model, options: { prompt: PROMPT, ...options } }));
+    await callModel({ model, options: { prompt: PROMPT, ...options } }, () => {});
   } catch {
     // The request is what matters.
   }

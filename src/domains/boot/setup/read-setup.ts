@@ -4,8 +4,10 @@ import { ConfigError } from '../../../kernel/config/config.ts';
 import type { Environment } from '../../../kernel/config/read-environment.ts';
 import type { PriceBookOptions } from '../../prices/price-book.ts';
 import type { NoticeServiceOptions } from '../../registry/notice-service/open-notice-service.ts';
+import type { RdapIdentity } from '../../resources/rdap/registrar-identity.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { priceOptionsOf } from './price-options.ts';
+import { rdapOf } from './rdap-options.ts';
 import { readCheckedFile } from './read-checked-file.ts';
 import { passwordOf, type RegistryFileOptions, registryOptionsOf } from './registry-options.ts';
 import { type ClaimsNoticesSetup, type RegistrarSetup, Setup } from './setup-schema.ts';
@@ -17,7 +19,8 @@ export interface DomainsSetup {
   readonly prices: PriceBookOptions;
   /** Who we are, where the file says it. */
   readonly registrar: RegistrarSetup | undefined;
-  readonly servesRdap: boolean;
+  /** Undefined: it is not answered. */
+  readonly rdap: RdapIdentity | undefined;
   readonly authCodeDays: number | undefined;
   /** Where notices of trademark claims are. */
   readonly noticeService: NoticeServiceSetup | undefined;
@@ -36,10 +39,10 @@ export async function readSetup(path: string, environment: Environment): Promise
   const prices = priceOptionsOf(setup, rates, note);
   const registries = await registryOptionsOf(setup, { folder: dirname(path), environment, note });
   const noticeService = await noticeServiceOf(setup.claims_notices, { folder: dirname(path), environment, note });
-  const { auth_code_days: authCodeDays, registrar, rdap: servesRdap = false } = setup;
-  if (servesRdap && registrar === undefined) note('rdap', 'say who the registrar is: `registrar`');
+  const { auth_code_days: authCodeDays, registrar } = setup;
+  const rdap = rdapOf(setup, note);
   if (problems.length > 0) throw new ConfigError(problems);
-  return { registries, prices, registrar, servesRdap, authCodeDays, noticeService };
+  return { registries, prices, registrar, rdap, authCodeDays, noticeService };
 }
 
 async function noticeServiceOf(

@@ -152,6 +152,8 @@ const TldSetup = closedObject({
   ),
 });
 
+const page = Type.String({ pattern: '^https?://\\S+$', maxLength: 1_000 });
+
 /** Who the registrar is, as it tells the world. */
 const RegistrarSetup = closedObject({
   name: Type.String({ minLength: 1, maxLength: 255 }),
@@ -159,7 +161,16 @@ const RegistrarSetup = closedObject({
   iana_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 999_999 })),
   abuse_email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 254 }),
   abuse_phone: Type.Optional(Type.String({ pattern: '^\\+[0-9 .()-]{5,30}$' })),
-  url: Type.Optional(Type.String({ pattern: '^https?://\\S+$', maxLength: 1_000 })),
+  url: Type.Optional(page),
+});
+
+/** How RDAP is answered. */
+const RdapSetup = closedObject({
+  terms_url: Type.Optional(page),
+  /** Where anybody writes to a registrant whose address is private. */
+  registrant_contact: Type.Optional(Type.String({ pattern: '^(https?://|mailto:)\\S+$', maxLength: 1_000 })),
+  /** Answers as ICANN's response profile has them. */
+  icann_profile: Type.Optional(Type.Boolean()),
 });
 
 /** Where the trademark clearinghouse has its notices (RFC 9361). */
@@ -172,7 +183,7 @@ const ClaimsNoticesSetup = closedObject({
 export const Setup = closedObject({
   registrar: Type.Optional(RegistrarSetup),
   /** Answers of RDAP for the names that are with us. */
-  rdap: Type.Optional(Type.Boolean()),
+  rdap: Type.Optional(Type.Union([Type.Boolean(), RdapSetup])),
   /** How long an auth code works. */
   auth_code_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 60 })),
   currencies: Type.Optional(

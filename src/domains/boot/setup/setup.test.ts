@@ -147,6 +147,31 @@ test('notices of trademark claims come from where the file says, with a password
   }
 });
 
+test('RDAP is answered in the name of the registrar, and in ICANN’s profile where all is there that it wants', async () => {
+  const registrar = { name: 'Example', abuse_email: 'abuse@registrar.example' };
+  const known = { ...registrar, iana_id: 9_999, abuse_phone: '+44.2071234567' };
+  const profile = {
+    terms_url: 'https://registrar.example/terms',
+    registrant_contact: 'mailto:registrants@registrar.example',
+    icann_profile: true,
+  };
+  const read = async (parts: object) =>
+    (await readSetup(await write('rdap.json', { registries: [alpha], tlds: [com], ...parts }), {})).rdap;
+  assert.deepEqual(await read({ registrar, rdap: true }), registrar);
+  assert.equal(await read({ registrar, rdap: false }), undefined);
+  assert.equal(await read({ registrar }), undefined);
+  assert.deepEqual(await read({ registrar: known, rdap: profile }), { ...known, ...profile });
+  const { terms_url: _, ...noTerms } = profile;
+  const refused = async (parts: object) => problemsOf({ registries: [alpha], tlds: [com], ...parts });
+  assert.deepEqual(await refused({ rdap: true }), ['rdap: say who the registrar is: `registrar`']);
+  assert.deepEqual(await refused({ registrar, rdap: noTerms }), [
+    'rdap.icann_profile: the profile wants registrar.iana_id, registrar.abuse_phone, rdap.terms_url as well',
+  ]);
+  for (const part of [{ terms_url: 'ftp://registrar.example' }, { registrant_contact: 'me@registrar.example' }]) {
+    assert.notDeepEqual(await refused({ registrar: known, rdap: { ...profile, ...part } }), [], JSON.stringify(part));
+  }
+});
+
 test('JSON and YAML say the same', async () => {
   const json = await readSetup(await write('same.json', { registries: [alpha], tlds: [com] }), {});
   const lines = Object.entries(alpha).map(([key, value]) => `    ${key}: ${JSON.stringify(value)}`);

@@ -1,5 +1,5 @@
 /** Rows of ALIAS records' answers. */
-import type { Database, Executor } from '../../../kernel/db/database.ts';
+import type { Database, Executor, Transaction } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { lockZone, type ZoneRef, zoneChanged } from '../zone-store.ts';
 import type { AddressType } from './alias-targets.ts';
@@ -24,6 +24,8 @@ export interface ClaimedAlias extends AliasAnswer, ZoneRef {
   /** As the record has it, with its last dot. */
   readonly target: string;
   readonly resolvedAt: Date | null;
+  /** When the record was made. */
+  readonly madeAt: Date;
   readonly attempts: number;
   /** Names the claim. */
   readonly lookAt: Date;
@@ -58,6 +60,24 @@ export async function matchAliases(db: Database, now: Date): Promise<void> {
   });
 }
 
+/** Serves these addresses, with the shortest of their TTLs, for a new ALIAS record until its target has been looked up, which is due at once. */
+export async function serveMeanwhile(
+  tx: Transaction,
+  zone: ZoneRef,
+  target: string,
+  records: readonly { readonly type: string; readonly value: string; readonly ttl: number }[],
+): Promise<void> {
+  const addresses = records.map(({ type, value }) => ({ type, value }));
+  await tx.query({
+    text: `insert into domains.alias_answers (workspace_id, domain_id, target, addresses, ttl, look_at)
+      values ($1, $2, $3, $4, $5, to_timestamp(0))
+      on conflict (workspace_id, domain_id) do update
+      set target = excluded.target, addresses = excluded.addresses, ttl = excluded.ttl, resolved_at = null,
+        attempts = 0, problem = null, look_at = excluded.look_at, changed_at = now()`,
+    values: [zone.workspaceId, zone.domainId, target, json(addresses), Math.min(...records.map(({ ttl }) => ttl))],
+  });
+}
+
 interface ClaimedRow {
   workspace_id: string;
   domain_id: string;
@@ -66,6 +86,7 @@ interface ClaimedRow {
   addresses: AliasAddress[];
   ttl: number | null;
   resolved_at: Date | null;
+  made_at: Date;
   attempts: number;
 }
 
@@ -74,7 +95,7 @@ export async function claimAliases(db: Database, now: Date): Promise<ClaimedAlia
   const lookAt = new Date(now.getTime() + CLAIM_MS);
   const { rows } = await db.query<ClaimedRow>({
     text: `with due as (
-        select a.workspace_id, a.domain_id, r.value, z.name, a.target = r.value as is_same from domains.alias_answers a
+        select a.workspace_id, a.domain_id, r.value, r.created_at, z.name, a.target = r.value as is_same from domains.alias_answers a
         join domains.dns_records r on r.workspace_id = a.workspace_id and r.domain_id = a.domain_id and r.type = 'ALIAS'
         join domains.zones z on z.workspace_id = a.workspace_id and z.domain_id = a.domain_id and not z.is_withdrawn
         where a.look_at <= $1 or a.target <> r.value
@@ -82,7 +103,8 @@ export async function claimAliases(db: Database, now: Date): Promise<ClaimedAlia
       update domains.alias_answers a
       set look_at = $2, target = due.value, attempts = case when due.is_same then a.attempts else 0 end
       from due where a.workspace_id = due.workspace_id and a.domain_id = due.domain_id
-      returning a.workspace_id, a.domain_id, due.name, a.target, a.addresses, a.ttl, a.resolved_at, a.attempts`,
+      returning a.workspace_id, a.domain_id, due.name, a.target, a.addresses, a.ttl, a.resolved_at,
+        due.created_at as made_at, a.attempts`,
     values: [now, lookAt, BATCH_SIZE],
   });
   return rows.map((row) => ({
@@ -93,6 +115,7 @@ export async function claimAliases(db: Database, now: Date): Promise<ClaimedAlia
     addresses: row.addresses,
     ttl: row.ttl,
     resolvedAt: row.resolved_at,
+    madeAt: row.made_at,
     attempts: row.attempts,
     lookAt,
   }));

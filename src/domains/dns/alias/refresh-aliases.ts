@@ -6,6 +6,7 @@
  *                                            │       └─▶ no such name, no address, a loop: none are served
  *                                            └── again, each time later ◀──┘
  *
+ * Until its first answer a record that has replaced addresses goes on with them (`save-records.ts`).
  * Any number of processes may do so at a time: a claim names the process that looks.
  */
 import pLimit from 'p-limit';
@@ -85,7 +86,8 @@ interface Circumstances {
 /** What is to be served from now on. Of a type that nobody can tell, what was served before is. */
 function judge(alias: ClaimedAlias, { answers }: TargetAddresses, { isLoop, now }: Circumstances): AliasLook {
   const types: readonly AddressType[] = ['A', 'AAAA'];
-  const isOld = alias.resolvedAt === null || now.getTime() - alias.resolvedAt.getTime() >= KEPT_MS;
+  // Before the first answer, those of the records that it has replaced.
+  const isOld = now.getTime() - (alias.resolvedAt ?? alias.madeAt).getTime() >= KEPT_MS;
   const before = isOld ? [] : alias.addresses;
   const addresses = types.flatMap((type): readonly AliasAddress[] => {
     const answer = answers[type];

@@ -4,12 +4,15 @@ import { RDAP_MEDIA_TYPE, rdapJson, type TextReply } from '../../../kernel/http/
 
 /** RFC 9083, section 4.1; RFC 9537, section 4.1. */
 const CONFORMANCE = ['rdap_level_0', 'redacted'] as const;
+/** ICANN's response profile and technical guide of February 2024, which both call themselves 2.2. */
+const PROFILE = ['icann_rdap_response_profile_1', 'icann_rdap_technical_implementation_guide_1'] as const;
 /** Of data that a registry may change at any time. */
 const CACHE = 'public, max-age=60';
 
 /** Of a kind (`domain`), so that generated clients need no schema of their own: see the RFC. */
-export function answer(content: object): TextReply {
-  return rdapJson({ rdapConformance: CONFORMANCE, ...content }, { cacheControl: CACHE });
+export function answer(content: object, { meetsProfile = false } = {}): TextReply {
+  const rdapConformance = meetsProfile ? [...CONFORMANCE, ...PROFILE] : CONFORMANCE;
+  return rdapJson({ rdapConformance, ...content }, { cacheControl: CACHE });
 }
 
 export function selfLink(address: string) {

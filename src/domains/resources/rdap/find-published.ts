@@ -13,5 +13,10 @@ export async function findPublished(db: Database, name: string): Promise<Publish
   const row = await findDomainById(scoped, owner.id);
   if (row?.state !== 'active' || row.snapshot === null || !row.snapshot.isOurs) return undefined;
   if (row.transfer_out?.state === 'approved' && row.missing_since !== null) return undefined;
-  return { info: row.snapshot, syncedAt: row.synced_at, registrant: await getRegistrant(scoped) };
+  return {
+    info: row.snapshot,
+    syncedAt: row.synced_at,
+    paidUntil: row.billed_until,
+    registrant: await getRegistrant(scoped),
+  };
 }

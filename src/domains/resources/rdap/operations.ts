@@ -7,13 +7,14 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import { BASE_PATH, open } from '../../operation.ts';
 import { answer, rdapErrors, selfLink } from './answers.ts';
 import { findPublished } from './find-published.ts';
-import type { RegistrarIdentity } from './registrar-identity.ts';
-import { noticesOf, renderDomain } from './render-domain.ts';
+import { registrarNotices } from './notices.ts';
+import type { RdapIdentity } from './registrar-identity.ts';
+import { meetsProfile, renderDomain } from './render-domain.ts';
 import { renderRegistrar } from './render-entities.ts';
 
 export interface RdapDependencies {
   readonly db: Database;
-  readonly registrar: RegistrarIdentity;
+  readonly registrar: RdapIdentity;
   readonly nameservers: readonly string[];
   /** Without the base path. */
   readonly publicUrl: string;
@@ -39,7 +40,8 @@ export function rdapOperations({ db, nameservers, publicUrl, registrar }: RdapDe
         const { ascii: name } = normalizeName(params.name, 'name');
         const found = await findPublished(db, name);
         if (found === undefined) throw notFound(`${name} is not with this registrar.`);
-        return answer(renderDomain(found, { baseUrl, registrar }));
+        const content = renderDomain(found, { askedName: params.name, baseUrl, registrar });
+        return answer(content, { meetsProfile: meetsProfile(found, registrar) });
       },
     }),
     open.read({
@@ -52,14 +54,10 @@ export function rdapOperations({ db, nameservers, publicUrl, registrar }: RdapDe
       async handler({ params }): Promise<TextReply> {
         const ldhName = params.name.toLowerCase().replace(/\.$/, '');
         if (!nameservers.includes(ldhName)) throw notFound(`${ldhName} is no nameserver of this registrar.`);
-        const links = [selfLink(`${baseUrl}/nameserver/${ldhName}`)];
-        return answer({
-          objectClassName: 'nameserver',
-          ldhName,
-          status: ['active'],
-          links,
-          notices: noticesOf(registrar),
-        });
+        const address = `${baseUrl}/nameserver/${ldhName}`;
+        const links = [selfLink(address)];
+        const notices = registrarNotices(registrar, address);
+        return answer({ objectClassName: 'nameserver', ldhName, status: ['active'], links, notices });
       },
     }),
     open.read({
@@ -72,8 +70,8 @@ export function rdapOperations({ db, nameservers, publicUrl, registrar }: RdapDe
       async handler({ params: { handle } }): Promise<TextReply> {
         if (handle !== String(registrar.iana_id))
           throw notFound('There is no such entity here; registrants are not looked up.');
-        const links = [selfLink(`${baseUrl}/entity/${handle}`)];
-        return answer({ ...renderRegistrar(registrar), links, notices: noticesOf(registrar) });
+        const notices = registrarNotices(registrar, `${baseUrl}/entity/${handle}`);
+        return answer({ ...renderRegistrar(registrar, baseUrl), notices });
       },
     }),
     open.read({
@@ -87,9 +85,9 @@ export function rdapOperations({ db, nameservers, publicUrl, registrar }: RdapDe
           `${registrar.name} answers for names that are with it: domain/NAME, nameserver/NAME for its own, and entity/ID for itself.`,
           'There is no search, and no other registrar’s name.',
         ];
-        return answer({
-          notices: [{ title, description, links: [selfLink(`${baseUrl}/help`)] }, ...noticesOf(registrar)],
-        });
+        const address = `${baseUrl}/help`;
+        const notices = [{ title, description, links: [selfLink(address)] }, ...registrarNotices(registrar, address)];
+        return answer({ notices }, { meetsProfile: registrar.icann_profile === true });
       },
     }),
   ];

@@ -2,33 +2,44 @@
 import { toUnicode } from 'tr46';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { selfLink } from './answers.ts';
-import type { RegistrarIdentity } from './registrar-identity.ts';
-import { type PublishedRegistrant, REDACTED, renderRegistrant, renderRegistrar } from './render-entities.ts';
+import { inaccuracyNotice, registrarNotices, statusCodesNotice } from './notices.ts';
+import { redactedOf } from './redaction.ts';
+import type { RdapIdentity } from './registrar-identity.ts';
+import { type PublishedRegistrant, renderRegistrant, renderRegistrar } from './render-entities.ts';
 
 export interface PublishedDomain {
   readonly info: RegistryDomain;
   readonly syncedAt: Date | null;
+  /** Null: to the end of its term. */
+  readonly paidUntil: Date | null;
   readonly registrant: PublishedRegistrant;
 }
 
 interface Place {
-  readonly registrar: RegistrarIdentity;
+  readonly registrar: RdapIdentity;
   /** Of the operations of RDAP: `https://…/rdap`. */
   readonly baseUrl: string;
+  /** The name as it was asked for. */
+  readonly askedName: string;
 }
 
-export function renderDomain({ info, registrant, syncedAt }: PublishedDomain, { baseUrl, registrar }: Place) {
-  const { name } = info;
+export function renderDomain(found: PublishedDomain, { askedName, baseUrl, registrar }: Place) {
+  const { info, paidUntil, registrant, syncedAt } = found;
+  const { isPrivate, name } = info;
   const { domain: unicodeName } = toUnicode(name);
+  const asked = `${baseUrl}/domain/${encodeURIComponent(askedName)}`;
+  const ofProfile = followsProfile(registrar, name);
+  const publication = { isPrivate, showsRegion: ofProfile, contactUri: registrar.registrant_contact };
   return {
     objectClassName: 'domain',
     handle: info.registryId,
     ldhName: name,
     ...(unicodeName === name ? {} : { unicodeName }),
-    status: [...new Set(info.statuses.map(statusOf))],
+    status: statusesOf(info),
     events: [
       { eventAction: 'registration', eventDate: info.createdAt },
       { eventAction: 'expiration', eventDate: info.expiresAt },
+      { eventAction: 'registrar expiration', eventDate: paidUntil?.toISOString() ?? info.expiresAt },
       ...(info.updatedAt === null ? [] : [{ eventAction: 'last changed', eventDate: info.updatedAt }]),
       ...(syncedAt === null
         ? []
@@ -36,34 +47,47 @@ export function renderDomain({ info, registrant, syncedAt }: PublishedDomain, { 
     ],
     nameservers: info.nameservers.map((ldhName) => ({ objectClassName: 'nameserver', ldhName })),
     secureDNS: secureDns(info),
-    entities: [renderRegistrant(registrant, info.isPrivate), renderRegistrar(registrar)],
-    links: [selfLink(`${baseUrl}/domain/${name}`)],
-    notices: noticesOf(registrar),
-    ...(info.isPrivate ? { redacted: REDACTED } : {}),
+    entities: [renderRegistrant(registrant, publication), renderRegistrar(registrar, baseUrl)],
+    links: [{ ...selfLink(`${baseUrl}/domain/${name}`), value: asked }],
+    notices: [
+      statusCodesNotice(asked),
+      ...(ofProfile ? [inaccuracyNotice(asked)] : []),
+      ...registrarNotices(registrar, asked),
+    ],
+    redacted: redactedOf(publication),
   };
 }
 
-export function noticesOf({ url }: RegistrarIdentity) {
-  const notices = [
-    {
-      title: 'Status Codes',
-      description: ['What the status codes of domain names mean.'],
-      links: [{ value: 'https://icann.org/epp', rel: 'glossary', href: 'https://icann.org/epp', type: 'text/html' }],
-    },
-  ];
-  if (url === undefined) return notices;
-  const terms = { value: url, rel: 'about', href: url, type: 'text/html' };
-  return [...notices, { title: 'Registrar', description: ['Who this answer is from, and its terms.'], links: [terms] }];
+/** Whether the answer has all that ICANN's profile demands, where that is to be followed: of a registrant who publishes everything, an address and a phone. */
+export function meetsProfile({ info, registrant, syncedAt }: PublishedDomain, registrar: RdapIdentity): boolean {
+  if (!followsProfile(registrar, info.name) || syncedAt === null) return false;
+  const { city, country, phone, postal_code: postalCode, street } = registrant.contact;
+  return Boolean(country && (info.isPrivate || (registrant.name && street && city && postalCode && phone)));
+}
+
+/** Country codes are no business of ICANN's contracts. */
+function followsProfile({ icann_profile: isWanted = false }: RdapIdentity, name: string): boolean {
+  return isWanted && !/\.[a-z]{2}$/.test(name);
 }
 
 /** EPP and RDAP call these otherwise; all the rest is written in words (RFC 8056, section 2). */
-const OTHER_STATUSES: Readonly<Record<string, string>> = { ok: 'active', linked: 'associated' };
+const OTHER_STATUSES = { ok: 'active', linked: 'associated' } as const;
+
+/** Grace periods stand beside `ok` in EPP; here it is for names that have nothing else (profile, section 2.6.1). */
+function statusesOf({ statuses }: RegistryDomain): string[] {
+  const told = [...new Set(statuses.map(statusOf))];
+  return told.length > 1 ? told.filter((status) => status !== OTHER_STATUSES.ok) : told;
+}
 
 function statusOf(status: string): string {
-  return OTHER_STATUSES[status] ?? status.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  if (status === 'ok' || status === 'linked') return OTHER_STATUSES[status];
+  return status.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function secureDns({ dsRecords }: RegistryDomain) {
   if (dsRecords.length === 0) return { delegationSigned: false };
-  return { delegationSigned: true, dsData: dsRecords.map((record) => ({ ...record })) };
+  const dsData = dsRecords.map(({ algorithm, digest, digestType, keyTag }) => {
+    return { keyTag, algorithm, digest, digestType };
+  });
+  return { delegationSigned: true, dsData };
 }

@@ -1,5 +1,7 @@
-/** Entities of RDAP (RFC 9083, section 5.1), with their contacts as jCard (RFC 7095), and what is redacted of them (RFC 9537). */
+/** Entities of RDAP (RFC 9083, section 5.1), with their contacts as jCard (RFC 7095). */
 import type { RegistrantContact } from '../../tables.ts';
+import { selfLink } from './answers.ts';
+import type { Publication } from './redaction.ts';
 import type { RegistrarIdentity } from './registrar-identity.ts';
 
 type Property = readonly [name: string, parameters: object, type: string, value: unknown];
@@ -18,21 +20,23 @@ function phone(value: string | undefined): Property | undefined {
     : ['tel', { type: 'voice' }, 'uri', `tel:${value.replaceAll(/[^+\d]/g, '')}`];
 }
 
-/** The registrar, with whom to tell of abuse. */
-export function renderRegistrar({
-  abuse_email: email,
-  abuse_phone: tel,
-  iana_id: ianaId,
-  name,
-  url,
-}: RegistrarIdentity) {
+/** The registrar, with whom to tell of abuse. `baseUrl`: of RDAP. */
+export function renderRegistrar(
+  { abuse_email: email, abuse_phone: tel, iana_id: ianaId, name, url }: RegistrarIdentity,
+  baseUrl: string,
+) {
+  const handle = ianaId === undefined ? undefined : String(ianaId);
+  const base = `${baseUrl}/`;
   return {
     objectClassName: 'entity',
     roles: ['registrar'],
-    ...(ianaId === undefined
-      ? {}
-      : { handle: String(ianaId), publicIds: [{ type: 'IANA Registrar ID', identifier: String(ianaId) }] }),
+    ...(handle === undefined ? {} : { handle, publicIds: [{ type: 'IANA Registrar ID', identifier: handle }] }),
     vcardArray: cardOf([text('fn', name), url === undefined ? undefined : ['url', {}, 'uri', url]]),
+    links: [
+      ...(handle === undefined ? [] : [selfLink(`${baseUrl}/entity/${handle}`)]),
+      // ICANN's response profile, section 2.4.6.
+      { ...selfLink(base), rel: 'about' },
+    ],
     entities: [
       {
         objectClassName: 'entity',
@@ -49,8 +53,11 @@ export interface PublishedRegistrant {
   readonly contact: RegistrantContact;
 }
 
-/** Whole where its owner has turned privacy off; the country alone else. */
-export function renderRegistrant({ contact, email, name }: PublishedRegistrant, isPrivate: boolean) {
+/** Whole where its owner has turned privacy off; the country alone else, or where it is. See `redaction.ts`. */
+export function renderRegistrant(
+  { contact, email, name }: PublishedRegistrant,
+  { contactUri, isPrivate, showsRegion }: Publication,
+) {
   const {
     city = '',
     country,
@@ -60,44 +67,16 @@ export function renderRegistrant({ contact, email, name }: PublishedRegistrant, 
     region = '',
     street = '',
   } = contact;
-  const place = isPrivate ? ['', '', '', '', '', '', ''] : ['', '', street, city, region, postalCode, ''];
+  const place = isPrivate
+    ? ['', '', '', '', showsRegion ? region : '', '', '']
+    : ['', '', street, city, region, postalCode, ''];
+  // The country is told by its code alone (RFC 8605).
   const address: Property = ['adr', country === undefined ? {} : { cc: country.toUpperCase() }, 'text', place];
-  const properties = isPrivate
-    ? [NO_NAME, address]
+  const properties: (Property | undefined)[] = isPrivate
+    ? [NO_NAME, address, contactUri === undefined ? undefined : ['contact-uri', {}, 'uri', contactUri]]
     : [text('fn', name), text('org', organization), address, text('email', email), phone(tel)];
   return { objectClassName: 'entity', roles: ['registrant'], vcardArray: cardOf(properties) };
 }
 
 /** jCard demands the property. */
 const NO_NAME: Property = ['fn', {}, 'text', ''];
-
-const REGISTRANT = "$.entities[?(@.roles[0]=='registrant')]";
-const REASON = { description: 'The registrant’s data are kept from the public.' };
-
-/** RFC 9537, section 4.2: what a private registrant's entity lacks. */
-export const REDACTED = [
-  ...[
-    ['Registrant Name', 'fn', ''],
-    ['Registrant Street', 'adr', '[3][2]'],
-    ['Registrant City', 'adr', '[3][3]'],
-    ['Registrant State/Province', 'adr', '[3][4]'],
-    ['Registrant Postal Code', 'adr', '[3][5]'],
-  ].map(([type, property, index = '']) => ({
-    name: { type },
-    postPath: `${REGISTRANT}.vcardArray[1][?(@[0]=='${property}')]${index === '' ? '[3]' : index}`,
-    pathLang: 'jsonpath',
-    method: 'emptyValue',
-    reason: REASON,
-  })),
-  ...[
-    ['Registrant Organization', 'org'],
-    ['Registrant Email', 'email'],
-    ['Registrant Phone', 'tel'],
-  ].map(([type, property]) => ({
-    name: { type },
-    prePath: `${REGISTRANT}.vcardArray[1][?(@[0]=='${property}')]`,
-    pathLang: 'jsonpath',
-    method: 'removal',
-    reason: REASON,
-  })),
-];

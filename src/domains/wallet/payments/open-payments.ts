@@ -22,3 +22,11 @@ export async function openPayments({ secretKey, apiUrl, ...rest }: OpenPaymentsO
   const { createStripePayments } = await import('./stripe-payments.ts');
   return createStripePayments({ secretKey, ...(apiUrl === undefined ? {} : { apiUrl }), ...rest });
 }
+
+/** Whether the payment provider takes the key. Throws the obstacle. */
+export async function tryCardPayments(
+  account: Parameters<typeof import('./stripe-payments.ts')['tryStripe']>[0],
+): Promise<void> {
+  const { tryStripe } = await import('./stripe-payments.ts');
+  await tryStripe(account);
+}

@@ -21,3 +21,11 @@ export function createPaymentsOpener(
     return opened;
   };
 }
+
+/** Whether the payment provider takes the key. Throws the obstacle. */
+export async function tryCardPayments(
+  account: Parameters<typeof import('./stripe-payments.ts')['tryStripe']>[0],
+): Promise<void> {
+  const { tryStripe } = await import('./stripe-payments.ts');
+  await tryStripe(account);
+}

@@ -91,7 +91,14 @@ async function listDisputes(stripe: Stripe, intentId: string): Promise<Dispute[]
   }));
 }
 
-function connect({ secretKey, apiUrl, timeoutMs = TIMEOUT_MS }: StripeOptions): Stripe {
+type StripeAccount = Pick<StripeOptions, 'secretKey' | 'apiUrl' | 'timeoutMs'>;
+
+/** Whether Stripe takes the key, for what charges need at least. Throws the obstacle. */
+export async function tryStripe(account: StripeAccount): Promise<void> {
+  await connect(account).paymentIntents.list({ limit: 1 });
+}
+
+function connect({ secretKey, apiUrl, timeoutMs = TIMEOUT_MS }: StripeAccount): Stripe {
   const url = apiUrl === undefined ? undefined : new URL(apiUrl);
   return new Stripe(secretKey, {
     apiVersion: API_VERSION,

@@ -1,6 +1,6 @@
 /** Summarizes earlier turns of a thread. The model writes the summary; if it fails, the first lines of each are used. */
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { estimatePromptTokens, estimateTokens, type ModelCall, streamModelCall } from '../../models/index.ts';
+import { callModel, estimatePromptTokens, estimateTokens, type ModelCall } from '../../models/index.ts';
 import type { StoredMessage } from '../turn.ts';
 import { findLevel } from './fit-history.ts';
 
@@ -40,7 +40,7 @@ export async function summarizeThread(
   try {
     let inputTokens = 0;
     let outputTokens = 0;
-    for await (const parts of streamModelCall({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } })) {
+    await callModel({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } }, (parts) => {
       for (const part of parts) {
         if (part.type === 'text-delta') text += part.delta;
         if (part.type === 'finish') {
@@ -48,7 +48,7 @@ export async function summarizeThread(
           outputTokens = part.usage.outputTokens.total ?? 0;
         }
       }
-    }
+    });
     const usable = text.trim() !== '';
     return {
       text: usable ? clipToTokens(text.trim(), limits.maxTokens) : excerpt,

@@ -3,10 +3,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import {
   type ChatModel,
+  callModel,
   estimatePromptTokens,
   estimateTokens,
   type ModelCallLimits,
-  streamModelCall,
 } from '../../models/index.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from '../timeline/live-turn.ts';
 import { FLUSH_INTERVAL_MS } from '../timeline/timeline-writer.ts';
@@ -63,14 +63,22 @@ export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<Mo
         return;
     }
   };
-  const options = callOptions(step);
-  const { model, limits, buffered } = step;
-  for await (const parts of streamModelCall({ model, options, signal: live.abort.signal, limits, buffered })) {
+  const takeWithPauses = async (parts: readonly LanguageModelV4StreamPart[]) => {
+    await makeRoom(live, step.flush);
     for (const part of parts) {
       take(part);
       if (live.unflushedCount > MAX_UNFLUSHED_FRAMES) await makeRoom(live, step.flush);
     }
-  }
+  };
+  const options = callOptions(step);
+  const { model, limits, buffered } = step;
+  await callModel({ model, options, signal: live.abort.signal, limits, buffered }, (parts) => {
+    for (const [index, part] of parts.entries()) {
+      take(part);
+      if (live.unflushedCount > MAX_UNFLUSHED_FRAMES) return takeWithPauses(parts.slice(index + 1));
+    }
+    return undefined;
+  });
   return collector.answer(estimatePromptTokens(step.prompt, options.tools));
 }
 

@@ -5,7 +5,7 @@ import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { schemas } from '../../../../test/support/schemas.ts';
 import { createOutbound } from '../../../kernel/outbound/outbound.ts';
 import { createVault } from '../../../kernel/vault/vault.ts';
-import { modelKeyContext, type StoredModelKey, streamModelCall } from '../../models/index.ts';
+import { callModel, modelKeyContext, type StoredModelKey } from '../../models/index.ts';
 import { createModelOpener } from './open-turn-model.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -29,7 +29,7 @@ function keyOf(projectId: string, apiKey: string): StoredModelKey {
 async function keyUsed(projectId: string, key: StoredModelKey, modelId = MODEL): Promise<string> {
   const model = await opener.open(projectId, modelId, [key]);
   const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello?' }] }];
-  for await (const _ of streamModelCall({ model, options: { prompt } }));
+  await callModel({ model, options: { prompt } }, () => {});
   return upstream.requests.at(-1)?.headers.authorization ?? '';
 }
 

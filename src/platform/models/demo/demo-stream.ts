@@ -43,8 +43,8 @@ export class DemoStream implements PartSource {
   }
 
   async read(): Promise<readonly Part[] | undefined> {
-    if (this.#isLaterBurst && this.#msPerWord === 0 && !this.#ended)
-      await this.#wait((wake) => void setImmediate(wake));
+    // Words that fall due meanwhile wait for the next tick: a thousand readers that always find one would let nothing else run.
+    if (this.#isLaterBurst && !this.#ended) await this.#wait(this.#msPerWord === 0 ? setImmediate : this.#setTimer);
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure.reason;
       const parts = this.#takeDue();

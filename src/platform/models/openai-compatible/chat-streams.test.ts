@@ -7,7 +7,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import type { ChatModel } from '../chat-model.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { ModelCallError, streamModelCall } from '../index.ts';
+import { callModel, ModelCallError } from '../index.ts';
 import { adaptSdkModel } from '../sdk-model.ts';
 import { createCompatibleModel } from './compatible-model.ts';
 
@@ -44,7 +44,7 @@ async function run(model: ChatModel): Promise<Outcome> {
   const parts: LanguageModelV4StreamPart[] = [];
   const options = { prompt: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }] };
   try {
-    for await (const batch of streamModelCall({ model, options, limits: { maxAttempts: 1 } })) parts.push(...batch);
+    await callModel({ model, options, limits: { maxAttempts: 1 } }, (batch) => void parts.push(...batch));
   } catch (error) {
     assert.ok(error instanceof ModelCallError, String(error));
     return { parts: parts.map(normalize), error: [error.kind, error.status, error.message] };

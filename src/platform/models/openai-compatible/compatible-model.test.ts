@@ -9,7 +9,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { openWaysOut } from '../../../../test/support/ways-out.ts';
 import type { ChatModel } from '../chat-model.ts';
-import { ModelCallError, streamModelCall } from '../index.ts';
+import { callModel, ModelCallError } from '../index.ts';
 import { adaptSdkModel } from '../sdk-model.ts';
 import { createCompatibleModel } from './compatible-model.ts';
 
@@ -38,7 +38,7 @@ async function run(model: ChatModel, buffered: boolean): Promise<{ parts: unknow
   let failure: unknown;
   try {
     const call = { model, options: { prompt }, buffered, limits: { maxAttempts: 1 } };
-    for await (const batch of streamModelCall(call)) parts.push(...batch);
+    await callModel(call, (batch) => void parts.push(...batch));
   } catch (error) {
     assert.ok(error instanceof ModelCallError, String(error));
     failure = { kind: error.kind, message: error.message, retryAfterSeconds: error.retryAfterSeconds };
@@ -180,7 +180,7 @@ test('the parts that came together are given together', async () => {
   respond = (_, response) => response.writeHead(200).end(`${EVENT.repeat(50)}data: [DONE]\n\n`);
   const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
   const sizes: number[] = [];
-  for await (const parts of streamModelCall({ model: client, options: { prompt } })) sizes.push(parts.length);
+  await callModel({ model: client, options: { prompt } }, (parts) => void sizes.push(parts.length));
   assert.deepEqual(sizes, [54]);
 });
 
