@@ -43,6 +43,8 @@ export interface FakeStripe extends StripeState {
   readonly requests: readonly StripeRequest[];
   /** The next requests meet these, one each, whatever they ask. */
   failNext(...faults: readonly StripeFault[]): void;
+  /** The next POST to this path with this member meets it. */
+  failNextPost(path: string, member: string, fault: StripeFault): void;
   /** As a person at the checkout page. Without an intent `netCents` does not count it. */
   paySession(id: string, options?: { readonly hasIntent?: boolean }): void;
   expireSession(id: string): void;
@@ -98,11 +100,16 @@ export async function startStripe(): Promise<FakeStripe> {
   const kept = new Map<string, KeptAnswer>();
   const requests: StripeRequest[] = [];
   const faults: StripeFault[] = [];
+  const faultsOfPosts: { readonly path: string; readonly member: string; readonly fault: StripeFault }[] = [];
+  const takeFault = ({ body, method, path }: StripeRequest): StripeFault | undefined => {
+    const index = faultsOfPosts.findIndex((one) => method === 'POST' && path === one.path && one.member in body);
+    return index === -1 ? faults.shift() : faultsOfPosts.splice(index, 1)[0]?.fault;
+  };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const asked = await readRequest(request);
     requests.push(asked);
-    const fault = faults.shift();
+    const fault = takeFault(asked);
     if (fault === 'drop_before') return void request.socket.destroy();
     if (fault === 'unavailable') return send(response, errorReply(503, { type: 'api_error' }));
     const reply = answer(asked, request.headers.authorization, fault);
@@ -157,6 +164,7 @@ export async function startStripe(): Promise<FakeStripe> {
     webhookSecret,
     requests,
     failNext: (...next) => void faults.push(...next),
+    failNextPost: (path, member, fault) => void faultsOfPosts.push({ path, member, fault }),
     paySession(id, { hasIntent } = {}) {
       const session = setSession(id, { status: 'complete', payment_status: 'paid' });
       // The domain service counts what was charged by its own intents alone.

@@ -6,7 +6,6 @@
  * STORE is the URL of a database, or the folder of an embedded one; KEY the vault's, in hex; PORT the registry's, which speaks EPP.
  */
 import { createSecretKey } from 'node:crypto';
-import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
 import { createEppRegistry } from '../../src/domains/registry/epp/index.ts';
 import { createManualClock } from '../../src/kernel/clock/clock.ts';
 import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
@@ -15,6 +14,7 @@ import { createVault } from '../../src/kernel/vault/vault.ts';
 import { setUpSchemas } from '../support/database.ts';
 import { startDomains } from '../support/domains.ts';
 import { PASSWORD, testCa } from '../support/epp.ts';
+import { takingPublisher } from '../support/taking-publisher.ts';
 import { openTestLogger } from '../support/test-log.ts';
 
 /** What it is asked to do; it answers with the number and what came of it. */
@@ -59,24 +59,11 @@ const registry = createEppRegistry({
   autoRenewGraceDays: 45,
 });
 await registry.start();
-/** Takes every zone: one that it did not take would be sent again by each life of this process. */
-const serving: ZonePublisher = {
-  kind: 'embedded',
-  supportsDnssec: false,
-  publish: async () => undefined,
-  remove: async () => undefined,
-  sign: async () => [],
-  unsign: async () => undefined,
-  addKey: async () => [],
-  retireKeys: async () => undefined,
-  start: async () => undefined,
-  stop: async () => undefined,
-};
 const service = await startDomains({
   clock,
   registry: () => registry,
   mailer: { send: async () => undefined },
-  publisher: () => serving,
+  publisher: () => takingPublisher,
   sharing: { db, vault: createVault([createSecretKey(Buffer.from(key, 'hex'))]) },
   logger,
 });

@@ -24,7 +24,7 @@ import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createOutbound, type Lookup } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
-import { type Client, createClient } from './platform.ts';
+import { type Client, createClient } from './http-client.ts';
 import { standardPrices } from './prices.ts';
 import { shareInProcess } from './shared.ts';
 import { openTestLogger } from './test-log.ts';

@@ -128,7 +128,12 @@ async function begin(
 }
 
 /** Nobody gets a name that our registrar account had before the order: the operator says whose it is. */
-async function failAsOurs(deps: OrderDependencies, order: OrderRow, info?: RegistryDomain): Promise<OrderRow> {
+async function failAsOurs(
+  deps: OrderDependencies,
+  order: OrderRow,
+  info?: RegistryDomain,
+  rejection?: Refusal,
+): Promise<OrderRow> {
   const { baseline, kind, name } = order;
   const registryId = info?.registryId ?? baseline?.registryId ?? '';
   const expiresAt = new Date(info?.expiresAt ?? baseline?.expiresAt ?? 0);
@@ -136,6 +141,7 @@ async function failAsOurs(deps: OrderDependencies, order: OrderRow, info?: Regis
   await failOrder(deps, order, {
     code: failureCodeOf(kind),
     message: `${name} is not available. Nothing was charged.`,
+    ...(rejection === undefined ? {} : { registrySaid: rejection.reason }),
   });
   return reread(deps, order);
 }
@@ -257,6 +263,12 @@ async function settleRejection(deps: OrderDependencies, order: OrderRow, rejecti
     }
   }
   if (rejection.code === 'no_credit') return waitForCredit(deps, order, rejection);
+  const isFirst = order.submissions === 1;
+  if (isFirst && (order.kind === 'transfer' || (order.kind === 'registration' && rejection.code === 'object_exists'))) {
+    // It has done nothing, so a name that is ours was so before, though the baseline did not show it.
+    const info = await infoOrNothing(deps.registry, order.name);
+    if (info?.isOurs === true) return failAsOurs(deps, order, info, rejection);
+  }
   return (await failOrder(deps, order, failureOf(order, rejection))) ?? reread(deps, order);
 }
 

@@ -19,7 +19,13 @@ To keep it, renew it: POST /domains/${row.name}/renew. It works again within min
 
 On ${dayOf(deletedAt)} it will be deleted.
 `;
-  await mailer.send({ to: owner.email, subject: `${unicode} is suspended: its term was not paid for`, text });
+  await mailer.send({
+    // The same each time: it is sent again where nobody knows whether it was taken.
+    id: `msg_${row.id}_${dayOf(row.billed_until)}`,
+    to: owner.email,
+    subject: `${unicode} is suspended: its term was not paid for`,
+    text,
+  });
 }
 
 function dayOf(date: Date): string {

@@ -1,16 +1,20 @@
 /** Names that nobody pays for, at a registry that renews by itself, over EPP. The registry's bill must be what customers have paid for. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, afterEach, describe, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
 import { done, testContact } from '../../../test/support/simulated-registry.ts';
+import { openTestLogger } from '../../../test/support/test-log.ts';
 import type { Message } from '../mail/index.ts';
 import { createOperator } from '../operator/index.ts';
+import type { Delivery } from '../registry/epp/server/deliveries.ts';
 import { readBill } from '../registry/simulated/index.ts';
 import { systemDb } from '../workspace-scope.ts';
+import { createUnpaidNames } from './unpaid-names.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const GRACE_DAYS = 45;
 /** A third of the grace period is kept to try again. */
@@ -19,16 +23,19 @@ const PRICE = 11.9;
 
 const outbox: Message[] = [];
 let isMailDown = false;
+let isMailCut = false;
 const mailer = {
   send: async (message: Message) => {
     if (isMailDown) throw new Error('the mail server is away');
     outbox.push(message);
+    if (isMailCut) throw new Error('the connection was cut after the message');
   },
 };
 const service = await startDomainsOverEpp({ autoRenewGraceDays: GRACE_DAYS, mailer });
-const { db, epp, owner } = service;
+const { db, deliver, epp, owner } = service;
 const operator = createOperator({ db, clock: epp.clock });
 after(() => service.close());
+afterEach(() => deliver(undefined));
 
 /** So much later, with everything done that is due by then. */
 async function later(ms: number): Promise<void> {
@@ -44,12 +51,16 @@ async function laterThanTerm(name: string, ms: number): Promise<void> {
 }
 
 async function untilEndOfTerm(name: string): Promise<number> {
-  const { billed_until: end } = await systemDb(db)
+  return (await rowOf(name)).billed_until.getTime() - epp.clock.now().getTime();
+}
+
+async function rowOf(name: string) {
+  return systemDb(db)
     .selectFrom('domains')
     .select('billed_until')
     .where('name', '=', name)
+    .$narrowType<{ billed_until: Date }>()
     .executeTakeFirstOrThrow();
-  return (end?.getTime() ?? 0) - epp.clock.now().getTime();
 }
 
 async function unpaidOwner(...names: string[]): Promise<TestWorkspace> {
@@ -68,6 +79,23 @@ const billOf = async (name: string) =>
 const statusesOf = async (name: string) => done(await epp.core.infoDomain(epp.ours, { name })).statuses;
 const problemOf = async (name: string) =>
   (await operator.unpaid_names({})).names.find((unpaid) => unpaid.name === name)?.problem;
+/** What becomes of each deletion; returns how many were sent. */
+function meetDeletions(become: (sent: number) => Delivery | undefined): () => number {
+  let sent = 0;
+  deliver(({ kind }) => {
+    if (kind !== 'domain:delete') return undefined;
+    sent += 1;
+    return become(sent);
+  });
+  return () => sent;
+}
+/** What is due, by names as they were read last: nobody asks the registry for them in between. */
+async function tryAgainAfter(ms: number): Promise<void> {
+  epp.clock.advance(ms);
+  await service.domains.unpaidNames.runDue();
+}
+const isDeleted = async (name: string) => (await statusesOf(name)).includes('pendingDelete');
+const REFUNDED = ['create 1', 'auto_renew 1', 'auto_renew -1'];
 const mailsAbout = (name: string) => outbox.filter(({ subject }) => subject.includes(name));
 const renew = (workspace: TestWorkspace, name: string, duration = 1) =>
   workspace.post(`/domains/${name}/renew`, { confirm_price: PRICE * duration, duration });
@@ -143,6 +171,78 @@ describe('a name that nobody pays for', () => {
     assert.equal(await problemOf(name), undefined);
   });
 
+  test('and whose deletion failed is deleted with the next try, an hour later', async () => {
+    const name = 'lost-deletion.com';
+    await unpaidOwner(name);
+    await laterThanTerm(name, HOUR_MS);
+    const sent = meetDeletions((count) => (count === 1 ? { kind: 'refused', code: 2400 } : undefined));
+    await later(DELETED_AFTER_DAYS * DAY_MS);
+    assert.match((await problemOf(name)) ?? '', /did not delete it: .*2400/);
+    await tryAgainAfter(HOUR_MS - 1);
+    assert.deepEqual([sent(), await isDeleted(name)], [1, false]);
+    await tryAgainAfter(1);
+    assert.deepEqual([sent(), await isDeleted(name), await problemOf(name)], [2, true, undefined]);
+    assert.deepEqual(await billOf(name), REFUNDED);
+  });
+
+  test('and whose deletion was done, and its answer lost, is not deleted twice', async () => {
+    const name = 'lost-answer.com';
+    const workspace = await unpaidOwner(name);
+    await laterThanTerm(name, HOUR_MS);
+    const sent = meetDeletions(() => ({ kind: 'cut' }));
+    await later(DELETED_AFTER_DAYS * DAY_MS);
+    await later(HOUR_MS);
+    assert.deepEqual([sent(), await isDeleted(name), await problemOf(name)], [1, true, undefined]);
+    assert.deepEqual(await billOf(name), REFUNDED);
+    assert.equal((await workspace.get(`/domains/${name}`)).body.status, 'Redemption');
+  });
+
+  test('and whose deletion fails is tried every ten minutes in the last two days of the grace period', async () => {
+    const name = 'last-chance.com';
+    await unpaidOwner(name);
+    await laterThanTerm(name, HOUR_MS);
+    let isDown = true;
+    const sent = meetDeletions(() => (isDown ? { kind: 'refused', code: 2400 } : undefined));
+    await later((GRACE_DAYS - 3) * DAY_MS);
+    assert.equal(sent(), 1);
+    await tryAgainAfter(10 * MINUTE_MS);
+    assert.equal(sent(), 1, 'there is time');
+    await tryAgainAfter(2 * DAY_MS);
+    assert.equal(sent(), 2);
+    await tryAgainAfter(10 * MINUTE_MS - 1);
+    assert.equal(sent(), 2);
+    isDown = false;
+    await tryAgainAfter(1);
+    assert.deepEqual([sent(), await isDeleted(name)], [3, true]);
+    assert.deepEqual(await billOf(name), REFUNDED);
+  });
+
+  test('is deleted by one process alone where two find it at once', async () => {
+    const name = 'found-by-two.com';
+    await unpaidOwner(name);
+    await laterThanTerm(name, HOUR_MS);
+    const sent = meetDeletions(() => undefined);
+    const { clock } = epp;
+    const other = createUnpaidNames({ db, registry: service.registry, clock, logger: openTestLogger(), mailer });
+    clock.advance(DELETED_AFTER_DAYS * DAY_MS);
+    await Promise.all([service.domains.unpaidNames.runDue(), other.runDue()]);
+    assert.deepEqual([sent(), await isDeleted(name), await problemOf(name)], [1, true, undefined]);
+  });
+
+  test('and that the registry says is not ours is tried again, and told', async () => {
+    const name = 'hidden-once.com';
+    await unpaidOwner(name);
+    await laterThanTerm(name, HOUR_MS);
+    epp.clock.advance(DELETED_AFTER_DAYS * DAY_MS);
+    let left = 1;
+    service.answerWrongly((command, asked) => (command === 'info' && asked === name && left-- > 0 ? 2303 : undefined));
+    await service.domains.unpaidNames.runDue();
+    assert.match((await problemOf(name)) ?? '', /does not show it as ours/);
+    await tryAgainAfter(HOUR_MS);
+    service.answerWrongly(undefined);
+    assert.deepEqual([await isDeleted(name), await problemOf(name)], [true, undefined]);
+  });
+
   test('is not deleted once it has been billed: the operator is told', async () => {
     const name = 'billed.com';
     const workspace = await unpaidOwner(name);
@@ -156,6 +256,36 @@ describe('a name that nobody pays for', () => {
     await later(HOUR_MS);
     assert.deepEqual(await statusesOf(name), ['ok']);
     assert.deepEqual([await problemOf(name), await billOf(name)], [undefined, ['create 1', 'auto_renew 1']]);
+  });
+
+  test('is billed every year until somebody acts: the operator is told since when, how often, and what to do', async () => {
+    const name = 'billed-again.com';
+    const workspace = await unpaidOwner(name);
+    await laterThanTerm(name, GRACE_DAYS * DAY_MS);
+    await later(HOUR_MS);
+    const { billed_until: end } = await rowOf(name);
+    const year = end.getUTCFullYear();
+    const day = (years: number) => `${year + years}${end.toISOString().slice(4, 10)}`;
+    assert.equal(
+      await problemOf(name),
+      `The registry has billed it once since ${day(0)}, nobody has paid, and its grace period is over: ` +
+        `have its owner renew it for a year, or delete it at the registry, which bills it again on ${day(1)}.`,
+    );
+    await later(366 * DAY_MS - GRACE_DAYS * DAY_MS);
+    const graceEnd = new Date(Date.UTC(year + 1, end.getUTCMonth(), end.getUTCDate() + GRACE_DAYS));
+    assert.equal(
+      await problemOf(name),
+      `The registry has billed it 2 times since ${day(0)}, nobody has paid, and its grace period is over: ` +
+        `have its owner renew it for 2 years, or delete it at the registry, which takes the last bill back until ${graceEnd.toISOString().slice(0, 10)}.`,
+    );
+    await later(GRACE_DAYS * DAY_MS);
+    assert.match((await problemOf(name)) ?? '', new RegExp(`which bills it again on ${day(2)}\\.$`));
+    assert.equal(await isDeleted(name), false);
+    const { status, text } = await renew(workspace, name, 2);
+    assert.equal(status, 200, text);
+    await later(HOUR_MS);
+    assert.deepEqual([await problemOf(name), await statusesOf(name)], [undefined, ['ok']]);
+    assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'auto_renew 1'], 'nothing more is bought');
   });
 
   test('and that somebody has renewed at the registry by hand is not deleted', async () => {
@@ -179,8 +309,17 @@ describe('a name that nobody pays for', () => {
     await laterThanTerm(name, HOUR_MS);
     isMailDown = false;
     assert.match((await problemOf(name)) ?? '', /owner was not told/);
+    isMailCut = true;
     await later(HOUR_MS);
-    assert.deepEqual([mailsAbout(name).length, await problemOf(name)], [1, undefined]);
+    isMailCut = false;
+    await later(HOUR_MS);
+    const ids = mailsAbout(name).map(({ id }) => id);
+    assert.deepEqual(
+      [ids.length, new Set(ids).size, await problemOf(name)],
+      [2, 1, undefined],
+      'the same message again',
+    );
+    assert.match(ids[0] ?? '', /^msg_/);
   });
 });
 
@@ -240,17 +379,18 @@ describe('its owner', () => {
   });
 });
 
-test('a process that ends between its note and the registry’s answer leaves the step to the next', async () => {
+test('a process that ends between its note and the registry’s answer leaves the step to the next, which takes it an hour later', async () => {
   const name = 'cut-off.com';
   const workspace = await unpaidOwner(name);
   await laterThanTerm(name, HOUR_MS);
-  epp.clock.advance((DELETED_AFTER_DAYS - 1) * DAY_MS);
-  const noted = { deletion_sent_at: epp.clock.now(), unpaid_tried_at: epp.clock.now(), synced_at: null };
+  epp.clock.advance(DELETED_AFTER_DAYS * DAY_MS);
+  const unpaid_problem = 'The registry has not confirmed yet that the name is deleted.';
+  const noted = { deletion_sent_at: epp.clock.now(), unpaid_tried_at: epp.clock.now(), unpaid_problem };
   await systemDb(db).updateTable('domains').set(noted).where('name', '=', name).execute();
+  await tryAgainAfter(HOUR_MS - 1);
+  assert.ok(!(await isDeleted(name)), 'another process may be at it');
+  await tryAgainAfter(1);
   await later(0);
-  assert.ok(!(await statusesOf(name)).includes('pendingDelete'), 'another process may be at it');
-  await later(DAY_MS + 1);
-  await later(HOUR_MS);
   assert.equal((await workspace.get(`/domains/${name}`)).body.status, 'Redemption');
-  assert.deepEqual(await billOf(name), ['create 1', 'auto_renew 1', 'auto_renew -1']);
+  assert.deepEqual(await billOf(name), REFUNDED);
 });

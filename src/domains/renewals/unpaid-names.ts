@@ -7,7 +7,8 @@
  *         │ released by its owner: deleted at once
  *
  * Until it is deleted its owner may pay: the renewal costs nothing at the registry then, and the suspension is lifted. Each step is
- * written down before the registry is told, and taken again until it has succeeded; what the registry refuses is kept for the operator.
+ * written down before the registry is told, and taken again until it has succeeded: each hour, and more often in the last two days of the
+ * grace period. What the registry refuses is kept for the operator.
  */
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
@@ -16,16 +17,18 @@ import type { Logger } from '../../kernel/log/log.ts';
 import { appendEvent, type NewEvent } from '../events/index.ts';
 import { applyHold } from '../holds/index.ts';
 import type { Mailer } from '../mail/index.ts';
-import { type DomainRow, EXPIRY_TOLERANCE_MS, lockDomain } from '../portfolio/index.ts';
+import { type DomainRow, lockDomain } from '../portfolio/index.ts';
 import {
   type MutationOutcome,
   type Registry,
+  RegistryBusy,
   type RegistryDomain,
   type RegistryMember,
   RegistryUnavailable,
 } from '../registry/registry.ts';
-import { addDays, addYears } from '../registry/term.ts';
+import { addDays } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { obstacleToDeletion } from './obstacle-to-deletion.ts';
 import { findRenewalOrder } from './renewal-order-store.ts';
 import { mailSuspension } from './suspension-mail.ts';
 import { isLive } from './term.ts';
@@ -45,10 +48,11 @@ export interface UnpaidNames {
 }
 
 const MIN_MARGIN_DAYS = 2;
-/** Nothing is deleted in the last hours of the grace period: the registry's clock may be ahead. */
-const LAST_MS = 6 * 3_600_000;
 /** Between two tries of a step that did not succeed. */
 const RETRY_MS = 3_600_000;
+/** The same in the last days of the grace period, after which the name is billed. */
+const LATE_RETRY_MS = 600_000;
+const LATE_DAYS = 2;
 const BATCH_SIZE = 100;
 /** After so many unanswered calls the registry counts as unreachable, and the run ends. */
 const UNANSWERED_LIMIT = 3;
@@ -61,6 +65,8 @@ const PROBLEM = {
   delete: 'The registry did not delete it',
 } as const;
 const NOT_CONFIRMED = 'The registry has not confirmed yet that the name is suspended.';
+const NOT_DELETED_YET = 'The registry has not confirmed yet that the name is deleted.';
+const NOT_SHOWN = 'It was to be deleted, and the registry does not show it as ours.';
 
 /** How long before the end of its grace period an unpaid name is deleted: enough to try again for some days. */
 function marginDays(graceDays: number): number {
@@ -108,6 +114,11 @@ class Worker implements UnpaidNames {
       triedBefore,
       zones,
       deletesBefore: addDays(now, marginDays(this.#graceDays) - this.#graceDays),
+      lastDays: {
+        from: addDays(now, -this.#graceDays),
+        to: addDays(now, LATE_DAYS - this.#graceDays),
+        triedBefore: new Date(now.getTime() - LATE_RETRY_MS),
+      },
     };
     const paid = await listPaidAgain(systemDb(db), { now, triedBefore, zones }, BATCH_SIZE);
     const unpaid = await listUnpaid(systemDb(db), lapsed, BATCH_SIZE);
@@ -176,16 +187,18 @@ class Worker implements UnpaidNames {
 
   async #delete(row: UnpaidRow): Promise<Step> {
     const { clock, logger, registry } = this.#options;
-    const info = await this.#readRegistry(row);
-    if (info === 'unanswered') return info;
-    // Not ours any more, or leaving already: the order worker's sweep sees to it.
-    if (info?.isOurs !== true || info.statuses.some((status) => LEAVING.includes(status))) {
-      await this.#note(row, { unpaid_tried_at: clock.now(), synced_at: null });
-      return 'answered';
+    const info = await this.#look(row);
+    if (info instanceof RegistryBusy) return 'unanswered';
+    if (info instanceof RegistryUnavailable) {
+      return this.#keep(row, 'delete', { kind: 'unknown', reason: info.message });
     }
-    const obstacle = this.#obstacleTo(row, info);
+    // Not ours any more: the order worker's sweep sees to it.
+    if (info?.isOurs !== true) return this.#keepProblem(row, NOT_SHOWN, { synced_at: null });
+    // By a deletion whose answer was lost, or by hand.
+    if (isLeaving(info)) return this.#recordDeletion(row);
+    const obstacle = obstacleToDeletion(row, info, { graceDays: this.#graceDays, now: clock.now() });
     if (obstacle !== undefined) return this.#keepProblem(row, obstacle);
-    const sent = { deletion_sent_at: clock.now(), unpaid_tried_at: clock.now() };
+    const sent = { deletion_sent_at: clock.now(), unpaid_tried_at: clock.now(), unpaid_problem: NOT_DELETED_YET };
     if (!(await this.#note(row, sent))) return 'answered';
     if (info.statuses.some((status) => LOCK.includes(status))) {
       const unlocked = await registry.update({ name: row.name, transactionId: mintId('upd'), locked: false });
@@ -193,58 +206,55 @@ class Worker implements UnpaidNames {
     }
     const outcome = await registry.delete({ name: row.name, transactionId: mintId('del') });
     if (outcome.kind === 'unknown') return this.#keep(row, 'delete', outcome);
-    if (outcome.kind === 'rejected') return this.#keep(row, 'delete', outcome, { deletion_sent_at: null });
-    await saveUnpaid(workspaceDb(this.#options.db, row.workspace_id), row.id, {
+    if (outcome.kind === 'rejected') {
+      // Its owner may have had it deleted in the meantime.
+      const left = await this.#look(row);
+      if (isLeaving(left)) return this.#recordDeletion(row);
+      return this.#keep(row, 'delete', outcome, left instanceof RegistryUnavailable ? {} : { deletion_sent_at: null });
+    }
+    logger.info({ domain: row.name }, 'a name of which nobody has paid for the present term was deleted');
+    return this.#recordDeletion(row);
+  }
+
+  async #recordDeletion(row: UnpaidRow): Promise<Step> {
+    const { clock, db } = this.#options;
+    await saveUnpaid(workspaceDb(db, row.workspace_id), row.id, {
       auto_renew: false,
       release_at: row.release_at ?? clock.now(),
       renewal_state: 'off',
       suspended_at: null,
       unpaid_problem: null,
+      unpaid_tried_at: clock.now(),
       // Read with the next sweep of the order worker, which retires it where it is gone.
       synced_at: null,
       missing_seen_at: null,
     });
-    logger.info({ domain: row.name }, 'a name of which nobody has paid for the present term was deleted');
     return 'answered';
   }
 
-  /** Why it must not be deleted; undefined: it may be. */
-  #obstacleTo(row: UnpaidRow, info: RegistryDomain): string | undefined {
-    const { billed_until: paidUntil, release_at: releaseAt } = row;
-    const expiresAt = new Date(info.expiresAt);
-    const isAbout = (date: Date) => Math.abs(expiresAt.getTime() - date.getTime()) <= EXPIRY_TOLERANCE_MS;
-    if (isAbout(paidUntil)) {
-      return releaseAt === null
-        ? 'The registry has not renewed it, so it is not billed: it is not deleted.'
-        : undefined;
-    }
-    const shown = expiresAt.toISOString().slice(0, 10);
-    const renewedOnce = addYears(paidUntil, 1);
-    if (!isAbout(renewedOnce)) {
-      return `The registry has it until ${shown}, which is not one renewal after the paid term: was it renewed by hand?`;
-    }
-    const graceEnd = addDays(addYears(expiresAt, -1), this.#graceDays);
-    if (this.#options.clock.now().getTime() < graceEnd.getTime() - LAST_MS) return undefined;
-    return `The registry’s grace period is over: it has billed a term until ${shown} that nobody has paid for.`;
-  }
-
-  async #readRegistry({ name }: UnpaidRow): Promise<RegistryDomain | undefined | 'unanswered'> {
+  /** The error where the registry does not answer. */
+  async #look({ name }: UnpaidRow): Promise<RegistryDomain | undefined | RegistryUnavailable> {
     try {
       return await this.#options.registry.info(name);
     } catch (error) {
-      if (error instanceof RegistryUnavailable) return 'unanswered';
+      if (error instanceof RegistryUnavailable) return error;
       throw error;
     }
   }
 
-  /** Saves these columns where the name is unpaid still and nobody is paying at this moment. */
+  /**
+   * Saves these columns where the name is unpaid still, and nobody is paying or deleting it at this moment. Where it notes a try: unless another
+   * process has noted one.
+   */
   async #note(row: UnpaidRow, changes: UnpaidChanges, event?: NewEvent): Promise<boolean> {
     const { clock, db } = this.#options;
     return db.transaction(async (tx) => {
       const scoped = workspaceDb(tx, row.workspace_id);
       const held = await lockDomain(scoped, row.id);
       if (held?.state !== 'active' || held.billed_until?.getTime() !== row.billed_until.getTime()) return false;
-      if (held.release_at?.getTime() !== row.release_at?.getTime()) return false;
+      if (held.release_at?.getTime() !== row.release_at?.getTime() || held.deletion_look_at !== null) return false;
+      const isTried = held.unpaid_tried_at?.getTime() !== row.unpaid_tried_at?.getTime();
+      if (changes.unpaid_tried_at !== undefined && isTried) return false;
       if (
         changes.deletion_sent_at !== undefined &&
         !this.#isToDelete({ ...held, billed_until: row.billed_until }, clock.now())
@@ -280,4 +290,9 @@ class Worker implements UnpaidNames {
     await saveUnpaid(workspaceDb(db, row.workspace_id), row.id, kept);
     return 'answered';
   }
+}
+
+function isLeaving(info: RegistryDomain | undefined | RegistryUnavailable): boolean {
+  if (info === undefined || info instanceof RegistryUnavailable) return false;
+  return info.isOurs && info.statuses.some((status) => LEAVING.includes(status));
 }

@@ -25,9 +25,10 @@ export type UnpaidChanges = Partial<
 >;
 
 const isActive = sql<boolean>`state = 'active'`;
-/** Known to have been deleted. */
+/** Known to have been deleted, or being deleted for its owner, who asked for it; not where the deletion that was sent had no answer. */
 const isLeaving = sql<boolean>`
-  (deletion_sent_at is not null or coalesce(snapshot -> 'statuses' ?| array['redemptionPeriod', 'pendingDelete'], false))`;
+  (deletion_sent_at is not null and unpaid_problem is null or deletion_look_at is not null
+    or coalesce(snapshot -> 'statuses' ?| array['redemptionPeriod', 'pendingDelete'], false))`;
 
 /** Where its names are looked for; all zones where none are given. */
 interface Scope {
@@ -36,10 +37,17 @@ interface Scope {
   readonly triedBefore: Date;
 }
 
-/** Names with a step to take, the longest unpaid first: to be suspended, released, or unpaid since before `deletesBefore`. */
+interface Lapsed extends Scope {
+  /** To be deleted, where it is unpaid since then. */
+  readonly deletesBefore: Date;
+  /** Unpaid since a time between these two it is about to be billed: what has failed is tried again if that was before `triedBefore`. */
+  readonly lastDays: { readonly from: Date; readonly to: Date; readonly triedBefore: Date };
+}
+
+/** Names with a step to take, the longest unpaid first: to be suspended, released, or deleted. */
 export async function listUnpaid(
   db: SystemDb,
-  { now, triedBefore, zones, deletesBefore }: Scope & { readonly deletesBefore: Date },
+  { now, triedBefore, zones, deletesBefore, lastDays }: Lapsed,
   limit: number,
 ): Promise<UnpaidRow[]> {
   return db
@@ -49,7 +57,18 @@ export async function listUnpaid(
     .where(isUnder(zones))
     .where('billed_until', '<=', now)
     .where(({ not }) => not(isLeaving))
-    .where(({ eb, or }) => or([eb('unpaid_tried_at', 'is', null), eb('unpaid_tried_at', '<=', triedBefore)]))
+    .where(({ and, eb, or }) =>
+      or([
+        eb('unpaid_tried_at', 'is', null),
+        eb('unpaid_tried_at', '<=', triedBefore),
+        and([
+          eb('unpaid_problem', 'is not', null),
+          eb('unpaid_tried_at', '<=', lastDays.triedBefore),
+          eb('billed_until', '>', lastDays.from),
+          eb('billed_until', '<=', lastDays.to),
+        ]),
+      ]),
+    )
     .where(({ eb, or }) =>
       or([
         eb('suspended_at', 'is', null),
