@@ -79,7 +79,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...autoTopUpOperations(deps),
     ...disputeOperations(deps),
     ...receiptOperations(),
-    ...orderOperations(),
+    ...orderOperations(deps),
     ...eventOperations(),
     ...webhookOperations(deps),
     ...tokenOperations(deps),

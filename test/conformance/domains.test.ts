@@ -94,6 +94,7 @@ const ownEndpoints = [
   'POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver write',
   'GET /orders read',
   'GET /orders/{order_id} read',
+  'POST /orders/{order_id}/accept-notice write',
 ];
 const all = [...endpoints, ...ownEndpoints];
 
@@ -220,9 +221,15 @@ test('the examples of the reference do what they show, in its order', async () =
     return media === undefined ? [] : [{ ...one, example: media.example }];
   });
   // What is restored was deleted before; whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a
-  // payment provider; a code comes by mail.
+  // payment provider; a code comes by mail; a notice is accepted where a trademark claims the name.
   const without = examples.filter(({ example }) => example === undefined).map(({ operationId }) => operationId);
-  assert.deepEqual(without.toSorted(), ['domains.restore', 'domains.transfer', 'sign_ins.complete', 'top_ups.create']);
+  assert.deepEqual(without.toSorted(), [
+    'domains.restore',
+    'domains.transfer',
+    'orders.accept_notice',
+    'sign_ins.complete',
+    'top_ups.create',
+  ]);
   // What is created is there for what follows; what is deleted goes last.
   const inOrder = examples.toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'));
   const registration = inOrder.find(({ operationId }) => operationId === 'domains.register');
