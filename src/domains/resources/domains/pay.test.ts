@@ -166,6 +166,9 @@ test('registration_failed, already_in_portfolio: a card is not charged for a nam
     [0, 0, 0],
   );
   assert.deepEqual(charged('mine.com'), [1, CENTS]);
+  plan('away.com', []);
+  await later(600_000);
+  assert.deepEqual(charged('away.com'), [1, CENTS], 'it is charged once the registry says that the name is free');
 });
 
 test('Pending: a name that is charged and whose fate is not known is its buyer’s in the end', async () => {
