@@ -9,9 +9,14 @@ interface Call {
   readonly idempotency: IdempotencyClaim | undefined;
 }
 
+export interface AnswerOnceDependencies {
+  readonly answers: AnswerStore;
+  readonly db: Database;
+}
+
 /** Answers a repetition under the same key from the stored answer; otherwise does the work, and stores a success's answer. */
 export async function answerOnce<Body extends object>(
-  { answers, db }: { readonly answers: AnswerStore; readonly db: Database },
+  { answers, db }: AnswerOnceDependencies,
   { caller, idempotency }: Call,
   work: () => Promise<Body>,
   status = 200,

@@ -80,7 +80,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
     ...autoTopUpOperations(deps),
     ...disputeOperations(deps),
     ...receiptOperations(),
-    ...orderOperations(),
+    ...orderOperations(deps),
     ...eventOperations(),
     ...webhookOperations(deps),
     ...tokenOperations(deps),

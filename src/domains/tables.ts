@@ -306,6 +306,8 @@ interface OrdersTable {
   waits_for_credit: Generated<boolean>;
   price_unasked: Generated<boolean>;
   sent_at: Date | null;
+  notice_until: Date | null;
+  notice_lookup_key: string | null;
 }
 
 interface ClaimsNoticesTable {

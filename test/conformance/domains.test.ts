@@ -100,6 +100,7 @@ const ownEndpoints = [
   'POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver write',
   'GET /orders read',
   'GET /orders/{order_id} read',
+  'POST /orders/{order_id}/accept-notice write',
 ];
 const all = [...endpoints, ...ownEndpoints];
 
@@ -226,11 +227,12 @@ test('the examples of the reference do what they show, in its order', async () =
     return media === undefined ? [] : [{ ...one, example: media.example }];
   });
   // What is restored was deleted before; whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a
-  // payment provider; codes come by mail.
+  // payment provider; codes come by mail; a notice is accepted where a trademark claims the name.
   const without = examples.filter(({ example }) => example === undefined).map(({ operationId }) => operationId);
   assert.deepEqual(without.toSorted(), [
     'domains.restore',
     'domains.transfer',
+    'orders.accept_notice',
     'registrant.complete_verification',
     'registrant.consent',
     'sign_ins.complete',

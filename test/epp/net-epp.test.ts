@@ -6,12 +6,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openTestDatabase } from '../support/database.ts';
 import { openTestEpp, PASSWORD, THEIR_PASSWORD, testTls } from '../support/epp.ts';
+import { requireProgram } from '../support/programs.ts';
 
 const script = fileURLToPath(new URL('net-epp.pl', import.meta.url));
-const hasNetEpp = spawnSync('perl', ['-MNet::EPP::Simple', '-e', '1']).status === 0;
+const missing = 'Perl has no Net::EPP here: apt-get install libnet-epp-perl';
+const hasNetEpp = requireProgram(spawnSync('perl', ['-MNet::EPP::Simple', '-e', '1']).status === 0, missing);
 
 test('Net::EPP registers, renews, updates, transfers and deletes a name', {
-  skip: hasNetEpp ? false : 'Perl has no Net::EPP here: apt-get install libnet-epp-perl',
+  skip: hasNetEpp ? false : missing,
 }, async (t) => {
   const database = await openTestDatabase();
   t.after(() => database.close());

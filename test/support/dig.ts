@@ -1,5 +1,6 @@
-/** `dig` and `delv` of Debian's bind9-dnsutils, asking a server on loopback. Tests that use them are skipped without them. */
+/** `dig` and `delv` of Debian's bind9-dnsutils, asking a server on loopback. */
 import { execFile, spawnSync } from 'node:child_process';
+import { requireProgram } from './programs.ts';
 
 /** A server on loopback answers at once; what takes longer is an answer that never comes. */
 const TIMEOUT_MS = 15_000;
@@ -8,11 +9,11 @@ export const digMissing = 'dig is not installed: Debian has it in bind9-dnsutils
 export const delvMissing = 'delv is not installed: Debian has it in bind9-dnsutils';
 
 export function hasDig(): boolean {
-  return isInstalled('dig');
+  return requireProgram(isInstalled('dig'), digMissing);
 }
 
 export function hasDelv(): boolean {
-  return isInstalled('delv');
+  return requireProgram(isInstalled('delv'), delvMissing);
 }
 
 /**

@@ -4,11 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findDnsPort } from './power-dns.ts';
+import { requireProgram } from './programs.ts';
 
 export const nsdMissing = 'NSD is not installed: Debian has it in nsd';
 
 export function hasNsd(): boolean {
-  return spawnSync('nsd', ['-v'], { stdio: 'ignore', env: programs }).error === undefined;
+  const isInstalled = spawnSync('nsd', ['-v'], { stdio: 'ignore', env: programs }).error === undefined;
+  return requireProgram(isInstalled, nsdMissing);
 }
 
 /** Debian keeps it where not every user looks. */

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
+import { requireProgram } from './programs.ts';
 
 export interface PowerDns {
   /** The web interface's address. */
@@ -37,7 +38,9 @@ const POLL_MS = 20;
 const START_ATTEMPTS = 3;
 
 export function hasPowerDns(): boolean {
-  return existsSync(schemaFile) && spawnSync('pdns_server', ['--version'], { stdio: 'ignore' }).error === undefined;
+  const isInstalled =
+    existsSync(schemaFile) && spawnSync('pdns_server', ['--version'], { stdio: 'ignore' }).error === undefined;
+  return requireProgram(isInstalled, powerDnsMissing);
 }
 
 export async function startPowerDns(): Promise<PowerDns> {

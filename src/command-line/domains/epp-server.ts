@@ -1,8 +1,10 @@
+import { rm, writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { pino } from 'pino';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { migrate } from '../../kernel/db/migrate.ts';
 import { createLogger } from '../../kernel/log/log.ts';
+import { CommandError } from '../command-error.ts';
 import { migrationSources } from '../migrations.ts';
 import { type Store, withStore } from '../open-store.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -15,6 +17,7 @@ interface Options {
   readonly clientCa?: string;
   readonly registrar: readonly Registrar[];
   readonly habits?: string;
+  readonly pidFile?: string;
 }
 
 interface Registrar {
@@ -37,7 +40,8 @@ export function addEppServer(domains: Command): void {
     .requiredOption('--cert <file>', 'PEM file of the certificate')
     .option('--client-ca <file>', 'PEM file of who signs clients’ certificates')
     .requiredOption('--registrar <id:password...>', 'who may log in; made when it is not there', collectRegistrar)
-    .option('--habits <file>', 'what it sells, how it behaves and what goes wrong, YAML or JSON')
+    .option('--habits <file>', 'what it sells, how it behaves and what goes wrong, YAML or JSON; SIGHUP reads it again')
+    .option('--pid-file <file>', 'where to write the id of the process while it serves')
     .addHelpText(
       'after',
       `
@@ -80,16 +84,41 @@ async function readHabitsOf({ habits: file, registrar: registrars }: Options) {
 
 async function serve(
   { config, db }: Store,
-  { cert: certificateFile, clientCa, host, key: keyFile, port, registrar: registrars }: Options,
+  options: Options,
   habits: Awaited<ReturnType<typeof readHabitsOf>>,
 ): Promise<void> {
+  const { cert: certificateFile, clientCa, host, key: keyFile, pidFile, port, registrar: registrars } = options;
   const stop = listenForStop();
   const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
   for (const source of migrationSources) await migrate(db, source);
   const { serveRegistry } = await import('./epp-server/serve-registry.ts');
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };
   const registry = await serveRegistry({ db, clock: systemClock, habits, tls, host, port, registrars, logger });
-  process.stdout.write(`The simulated registry is served at epps://${registry.host}:${registry.port}\n`);
-  await stop.received;
-  await registry.stop();
+  if (options.habits !== undefined) {
+    const { rereadOnHangUp } = await import('./epp-server/reread-habits.ts');
+    rereadOnHangUp({
+      read: () => readHabitsOf(options),
+      change: (changed) => registry.change(changed),
+      tell: (line) => process.stdout.write(`${line}\n`),
+      complain: (line) => process.stderr.write(`${line}\n`),
+    });
+  }
+  try {
+    if (pidFile !== undefined) await writePid(pidFile);
+    process.stdout.write(`The simulated registry is served at epps://${registry.host}:${registry.port}\n`);
+    await stop.received;
+  } finally {
+    await registry.stop();
+    if (pidFile !== undefined) await rm(pidFile, { force: true });
+  }
+}
+
+async function writePid(file: string): Promise<void> {
+  try {
+    await writeFile(file, `${process.pid}\n`);
+  } catch (error) {
+    throw new CommandError(`The id of the process cannot be written to ${file}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }

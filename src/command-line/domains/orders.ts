@@ -83,6 +83,7 @@ function describe(order: Order): string {
     ...(order.claims_notice === null
       ? []
       : [`claims notice ${order.claims_notice.id} accepted ${order.claims_notice.accepted_at}`]),
+    ...(order.notice_until === null ? [] : [`waits for a claims notice to be accepted until ${order.notice_until}`]),
     ...(order.attention_reason === null
       ? []
       : [`needs attention since ${order.attention_since}: ${order.attention_reason}`]),

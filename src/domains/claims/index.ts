@@ -5,9 +5,17 @@
  *
  * In a sunrise, before that, it takes the mark that the clearinghouse has signed for its holder.
  *
- * A notice belongs to the workspace that was shown it and to its name. What was accepted stays with the order.
+ * A notice belongs to the workspace that was shown it and to its name. What was accepted stays with the order. Where the registry did not
+ * say in time that the name is claimed, the order asks, and waits for the acceptance (orders/settle-launch.ts).
  */
 export type { ClaimsDependencies } from './launch-demand.ts';
-export { type GivenForLaunch, meetLaunchDemand } from './meet-launch-demand.ts';
+export {
+  acceptNotice,
+  type GivenForLaunch,
+  keepForLaunch,
+  type LaunchTerms,
+  meetLaunchDemand,
+  readLaunchNeed,
+} from './meet-launch-demand.ts';
 export { showNotice } from './show-notice.ts';
 export { removeEndedNotices } from './store.ts';

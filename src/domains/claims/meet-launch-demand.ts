@@ -5,9 +5,15 @@ import { workspaceDb } from '../workspace-scope.ts';
 import { type ClaimsDependencies, notShownHere, readLaunchDemand } from './launch-demand.ts';
 import { findNotice } from './store.ts';
 
+/** What a customer has accepted, and when. */
+export interface GivenNotice {
+  readonly id: string;
+  readonly acceptedAt: Date;
+}
+
 /** What the caller of a purchase sends along. */
 export interface GivenForLaunch {
-  readonly notice?: { readonly id: string; readonly acceptedAt: Date } | undefined;
+  readonly notice?: GivenNotice | undefined;
   /** Base64. */
   readonly signedMark?: string | undefined;
 }
@@ -17,6 +23,12 @@ export interface LaunchTerms {
   readonly claimsAcceptance?: ClaimsAcceptance;
   readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean };
 }
+
+/** What the registration of a name needs of its customer. */
+export type LaunchNeed =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'signed_mark'; readonly signedMark: string; readonly isApplication: boolean }
+  | { readonly kind: 'claims_notice'; readonly lookupKey: string };
 
 /** How far callers' clocks may be from ours. */
 const CLOCK_TOLERANCE_MS = 300_000;
@@ -31,10 +43,42 @@ export async function meetLaunchDemand(
   name: string,
   { notice, signedMark }: GivenForLaunch,
 ): Promise<LaunchTerms> {
+  const need = await readLaunchNeed(deps, name, signedMark);
+  switch (need.kind) {
+    case 'none':
+      return {};
+    case 'signed_mark':
+      return { sunrise: { signedMark: need.signedMark, isApplication: need.isApplication } };
+    case 'claims_notice':
+      return { claimsAcceptance: await acceptNotice(deps, caller, name, notice) };
+    default:
+      return need satisfies never;
+  }
+}
+
+/** What was given, while the registry does not say what it demands: that is asked by the order. Throws as `meetLaunchDemand` for a notice. */
+export async function keepForLaunch(
+  deps: Pick<ClaimsDependencies, 'clock' | 'db'>,
+  caller: Pick<Caller, 'tokenId' | 'workspaceId'>,
+  name: string,
+  { notice, signedMark }: GivenForLaunch,
+): Promise<LaunchTerms> {
+  return {
+    ...(notice !== undefined && { claimsAcceptance: await acceptNotice(deps, caller, name, notice) }),
+    ...(signedMark !== undefined && { sunrise: { signedMark, isApplication: false } }),
+  };
+}
+
+/** Throws `registration_failed` where its customer cannot meet it, and `internal` where the registry does not answer. */
+export async function readLaunchNeed(
+  deps: Pick<ClaimsDependencies, 'noticeService' | 'registry'>,
+  name: string,
+  signedMark: string | undefined,
+): Promise<LaunchNeed> {
   const demand = await readLaunchDemand(deps, name, signedMark);
   switch (demand.kind) {
     case 'none':
-      return {};
+      return demand;
     case 'refused':
       throw new ApiError('registration_failed', {
         message: `${demand.reason.charAt(0).toUpperCase()}${demand.reason.slice(1)}. Nothing was charged.`,
@@ -42,10 +86,10 @@ export async function meetLaunchDemand(
       });
     case 'signed_mark':
       if (signedMark === undefined) throw markRequired(name);
-      return { sunrise: { signedMark, isApplication: demand.isApplication } };
+      return { ...demand, signedMark };
     case 'claims_notice':
       if (deps.noticeService === undefined) throw notShownHere(name);
-      return { claimsAcceptance: await acceptNotice(deps, caller, name, notice) };
+      return demand;
     default:
       return demand satisfies never;
   }
@@ -58,11 +102,12 @@ function markRequired(name: string): ApiError {
   });
 }
 
-async function acceptNotice(
-  deps: ClaimsDependencies,
+/** Throws as `meetLaunchDemand`. */
+export async function acceptNotice(
+  deps: Pick<ClaimsDependencies, 'clock' | 'db'>,
   { tokenId, workspaceId }: Pick<Caller, 'tokenId' | 'workspaceId'>,
   name: string,
-  given: GivenForLaunch['notice'],
+  given: GivenNotice | undefined,
 ): Promise<ClaimsAcceptance> {
   if (given === undefined) {
     throw refusal(name, 'claims_notice_required', `A trademark claims ${name}, so its notice has to be accepted`);

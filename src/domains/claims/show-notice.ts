@@ -2,7 +2,7 @@ import { ApiError } from '../../kernel/http/errors.ts';
 import { type ClaimsNotice, isNoticeOf, type NoticeService, NoticeUnavailable } from '../registry/claims-notices.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { type ClaimsDependencies, notShownHere, readLaunchDemand } from './launch-demand.ts';
-import { findShownNotice, insertNotice, type NoticeRow } from './store.ts';
+import { findShownNotice, findWantedKey, insertNotice, type NoticeRow } from './store.ts';
 
 /**
  * The notice of a name, which the workspace can accept from now on until it ends. Throws `not_found` where no trademark claims the name,
@@ -13,23 +13,10 @@ export async function showNotice(
   workspaceId: string,
   name: string,
 ): Promise<Omit<NoticeRow, 'workspace_id'>> {
-  const demand = await readLaunchDemand(deps, name);
-  if (demand.kind === 'refused') {
-    throw new ApiError('registration_failed', {
-      message: `${capitalized(demand.reason)}.`,
-      details: { reason: 'launch' },
-    });
-  }
-  if (demand.kind !== 'claims_notice') {
-    throw new ApiError('not_found', {
-      message: 'No notice of this name has to be accepted. GET /check says what its registration needs.',
-      details: { reason: 'not_claimed' },
-    });
-  }
   const { clock, db, noticeService } = deps;
-  if (noticeService === undefined) throw notShownHere(name);
   const scoped = workspaceDb(db, workspaceId);
-  const { lookupKey } = demand;
+  const lookupKey = (await findWantedKey(scoped, name)) ?? (await askLookupKey(deps, name));
+  if (noticeService === undefined) throw notShownHere(name);
   const shown = await findShownNotice(scoped, { name, lookupKey, now: clock.now() });
   if (shown !== undefined) return shown;
   const notice = await fetchNotice(deps, noticeService, name, lookupKey);
@@ -44,6 +31,21 @@ export async function showNotice(
   };
   await insertNotice(scoped, row);
   return row;
+}
+
+async function askLookupKey(deps: ClaimsDependencies, name: string): Promise<string> {
+  const demand = await readLaunchDemand(deps, name);
+  if (demand.kind === 'claims_notice') return demand.lookupKey;
+  if (demand.kind === 'refused') {
+    throw new ApiError('registration_failed', {
+      message: `${capitalized(demand.reason)}.`,
+      details: { reason: 'launch' },
+    });
+  }
+  throw new ApiError('not_found', {
+    message: 'No notice of this name has to be accepted. GET /check says what its registration needs.',
+    details: { reason: 'not_claimed' },
+  });
 }
 
 async function fetchNotice(

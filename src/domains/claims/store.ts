@@ -26,6 +26,17 @@ export async function findNotice(db: WorkspaceDb, id: string): Promise<NoticeRow
   return db.selectFrom('claims_notices').selectAll().where('notice_id', '=', id).executeTakeFirst();
 }
 
+/** What an order of the workspace waits for: its registry has said by which key the notice of the name is found. */
+export async function findWantedKey(db: WorkspaceDb, name: string): Promise<string | undefined> {
+  const order = await db
+    .selectFrom('orders')
+    .select('notice_lookup_key')
+    .where('name', '=', name)
+    .where('notice_until', 'is not', null)
+    .executeTakeFirst();
+  return order?.notice_lookup_key ?? undefined;
+}
+
 /** One that is there already stays as it was shown first. */
 export async function insertNotice(db: WorkspaceDb, row: Omit<NoticeRow, 'workspace_id'>): Promise<void> {
   await db

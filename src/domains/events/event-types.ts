@@ -2,6 +2,7 @@
 export const EVENT_TYPES = [
   'order.completed',
   'order.failed',
+  'order.notice_required',
   'domain.registered',
   'domain.renewed',
   'domain.transferred_in',

@@ -81,6 +81,7 @@ function describe(order: OrderRow): AnswerOf<DomainVerbs, 'show_order'> {
       id: order.claims_acceptance.noticeId,
       accepted_at: order.claims_acceptance.acceptedAt,
     },
+    notice_until: order.notice_until?.toISOString() ?? null,
     error: order.error_message,
     registry_said: order.registry_said,
     waits_for_credit: order.waits_for_credit,

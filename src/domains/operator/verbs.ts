@@ -34,6 +34,8 @@ const order = Type.Object({
   application_id: Type.Union([Type.String(), Type.Null()]),
   /** Of a trademark claim: what its customer accepted, and when. */
   claims_notice: Type.Union([Type.Object({ id: Type.String(), accepted_at: Type.String() }), Type.Null()]),
+  /** Until when its customer may accept the notice of a trademark claim that it waits for. */
+  notice_until: Type.Union([Type.String(), Type.Null()]),
   /** As its customer reads it. */
   error: Type.Union([Type.String(), Type.Null()]),
   /** The registry's own words of its last refusal. */

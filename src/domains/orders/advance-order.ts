@@ -104,13 +104,19 @@ async function withoutPrice(
   order: OrderRow,
   priced: Exclude<PriceOutcome, { readonly kind: 'agreed' }>,
 ): Promise<OrderRow> {
-  if (priced.kind === 'failed') {
-    const declined = { kind: 'invalid_amount', message: priced.failure.message } as const;
-    await failOrder(deps, order, priced.failure, order.state === 'paying' ? { declined } : {});
-  } else if (priced.error !== undefined) {
-    return waitForAnswer(deps, order, priced.error);
+  switch (priced.kind) {
+    case 'failed': {
+      const declined = { kind: 'invalid_amount', message: priced.failure.message } as const;
+      await failOrder(deps, order, priced.failure, order.state === 'paying' ? { declined } : {});
+      return reread(deps, order);
+    }
+    case 'unsaid':
+      return waitForAnswer(deps, order, priced.error);
+    case 'waits':
+      return reread(deps, order);
+    default:
+      return priced satisfies never;
   }
-  return reread(deps, order);
 }
 
 /** Writes down what the registry has of the name before anything is sent. `waits`: it does not answer, or another worker does so. */

@@ -139,12 +139,15 @@ test('a repetition under the same key joins the order, and any number of workers
   assert.equal(await billOf('keyed.com'), 1);
 });
 
-test('bad_request: no price at all is agreed to; internal: a registry that is away is not waited for', async () => {
+test('bad_request: no price at all is agreed to; a registry that is away is waited for as well', async () => {
   const workspace = await service.fundedWorkspace();
   const nothing = await workspace.post('/domains', { domain: 'nothing.com', confirm_price: 'twelve' });
   assert.deepEqual(refusal(nothing), [400, 'bad_request']);
   trouble = 'away';
-  const away = await workspace.post('/domains', { domain: 'nothing.com', confirm_price: 11.9 });
-  assert.deepEqual(refusal(away), [500, 'internal']);
-  assert.deepEqual(await service.balance(workspace), [100_000, 0]);
+  const away = await workspace.post('/domains', { domain: 'away.com', confirm_price: 11.9 });
+  assert.deepEqual([away.status, away.body.status], [201, 'Pending'], away.text);
+  assert.deepEqual(await service.balance(workspace), [98_810, 1_190]);
+  trouble = 'none';
+  await service.later(MINUTE_MS);
+  assert.equal((await orderOf(workspace, away.body.order_id)).status, 'Completed');
 });

@@ -4,6 +4,7 @@ import type { Logger } from '../../kernel/log/log.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { BackgroundWork } from '../background-work.ts';
 import type { PriceBook } from '../prices/price-book.ts';
+import type { NoticeService } from '../registry/claims-notices.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Payments } from '../wallet/payments/payments.ts';
 
@@ -15,6 +16,8 @@ export interface OrderDependencies {
   readonly registry: Registry;
   readonly prices: PriceBook;
   readonly payments: Payments;
+  /** Undefined: names that trademarks claim are not sold. */
+  readonly noticeService?: NoticeService | undefined;
   readonly logger: Logger;
   /** Orders whose callers were answered before they ended. */
   readonly background: BackgroundWork;

@@ -20,8 +20,9 @@
  *   only one to have sent a command.
  * - A refusal because our account at the registry has no credit (2104) is nobody's fault but ours: the order keeps its hold and waits for
  *   the operator, who is told, and for credit.
- * - An order that was placed while the registry was too busy to say its price asks for that first, before a card is charged and before
- *   anything is sent; it fails where that is another than its caller has agreed to.
+ * - An order that was placed while the registry did not say its price, or what the launch of its TLD demands, asks for that first, before a
+ *   card is charged and before anything is sent (settle-price.ts). It fails where the price is another than its caller has agreed to, and
+ *   waits where a notice has to be accepted (settle-launch.ts); each for a bounded time.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
  * - An application in a sunrise is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
@@ -64,7 +65,7 @@ export interface Purchase {
   readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean } | undefined;
   /** What auto-renew will cost a name with a price of its own. */
   readonly renewalFee?: RenewalFee | undefined;
-  /** The registry was too busy to say the price: it is asked before anything is charged or sent (settle-price.ts). */
+  /** The registry did not say the price, or what the launch demands: it is asked before anything is charged or sent (settle-price.ts). */
   readonly isPriceUnasked?: boolean | undefined;
 }
 
@@ -95,6 +96,11 @@ function isOver({ state }: OrderRow): boolean {
 /** What it buys: of bookings, and of charges at the payment provider. */
 export function describeOrder({ kind, name }: Pick<OrderRow, 'kind' | 'name'>): string {
   return `${kind} of ${name}`;
+}
+
+/** What events say of an order. */
+export function factsOf({ id, kind, origin, name, years, amount_cents, pays_with }: OrderRow) {
+  return { order_id: id, kind, origin, domain: name, duration: years, price_cents: amount_cents, paid_with: pays_with };
 }
 
 /** Why an order failed, as its caller sees it. */

@@ -21,7 +21,7 @@ import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
-import type { OrderFailure, OrderRow } from './order.ts';
+import { factsOf, type OrderFailure, type OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
 import { endOrder, updateOrder } from './store.ts';
 
@@ -68,11 +68,6 @@ async function tellCompleted(tx: Transaction, order: OrderRow, { expires_at, bil
     { type: 'order.completed', data: factsOf(order) },
     { type: GAINED[kind], data: { domain: name, order_id: order.id, ...term } },
   ]);
-}
-
-/** What events say of an order. */
-function factsOf({ id, kind, origin, name, years, amount_cents, pays_with }: OrderRow) {
-  return { order_id: id, kind, origin, domain: name, duration: years, price_cents: amount_cents, paid_with: pays_with };
 }
 
 type Term = Pick<DomainRow, 'expires_at' | 'billed_until'>;
@@ -209,8 +204,8 @@ export async function markPending(
 
 /**
  * Nothing was bought: the hold is released or the charge refunded, and a name that was being acquired leaves the
- * portfolio. `submissions`: as many commands as the caller knows to be answered; where more were sent, another worker
- * has the order, and nothing happens. Undefined then, or when the order has ended before.
+ * portfolio. Where more commands were sent than the caller knows to be answered, another worker has the order; where its notice was accepted
+ * meanwhile, it goes on: nothing happens. Undefined then, or when the order has ended before.
  */
 export async function failOrder(
   deps: Pick<OrderDependencies, 'db' | 'clock'>,
@@ -223,7 +218,7 @@ export async function failOrder(
   return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, workspaceId);
     await lockDomain(db, domainId);
-    const ended = await endOrder(db, order.id, { now, failure, submissions: order.submissions });
+    const ended = await endOrder(db, order.id, { now, failure, seen: order });
     if (ended === undefined) return undefined;
     if (options.declined !== undefined) await recordDecline(tx, order, options.declined);
     else if (order.pays_with === 'card') await openRefund(tx, order);

@@ -166,13 +166,17 @@ export async function countSubmission(db: WorkspaceDb, id: string, now: Date): P
     .executeTakeFirst();
 }
 
-/** Ends an order. Undefined when it has ended before; `submissions`: the number of commands that the caller knows of. */
+/** Ends an order. Undefined when it has ended before, or where it is not as the caller has `seen` it. */
 export async function endOrder(
   db: WorkspaceDb,
   id: string,
-  end: { readonly now: Date; readonly failure?: OrderFailure; readonly submissions?: number },
+  end: {
+    readonly now: Date;
+    readonly failure?: OrderFailure;
+    readonly seen?: Pick<OrderRow, 'submissions' | 'notice_until'>;
+  },
 ): Promise<OrderRow | undefined> {
-  const { now, failure, submissions } = end;
+  const { now, failure, seen } = end;
   const query = db
     .updateTable('orders')
     .set({
@@ -182,6 +186,8 @@ export async function endOrder(
       error_details: failure?.details === undefined ? null : json(failure.details),
       sealed_auth_code: null,
       signed_mark: null,
+      notice_until: null,
+      notice_lookup_key: null,
       ...(failure?.registrySaid === undefined ? {} : { registry_said: failure.registrySaid }),
       waits_for_credit: false,
       lease_until: null,
@@ -192,7 +198,11 @@ export async function endOrder(
     .where('id', '=', id)
     .where(isLive)
     .returningAll();
-  return (submissions === undefined ? query : query.where('submissions', '=', submissions)).executeTakeFirst();
+  if (seen === undefined) return query.executeTakeFirst();
+  return query
+    .where('submissions', '=', seen.submissions)
+    .where('notice_until', 'is not distinct from', seen.notice_until)
+    .executeTakeFirst();
 }
 
 /** What names lie under: one of these, none of these, or anything. */

@@ -1,2 +1,2 @@
 /** Bringing deleted names back: see quote-restoration.ts. */
-export { offerRestoration, quoteRestoration } from './quote-restoration.ts';
+export { missingYears, offerRestoration, quoteRestoration, requireRestorable } from './quote-restoration.ts';

@@ -24,13 +24,19 @@ export interface RestorationQuote {
   readonly fee?: RegistryFee | undefined;
 }
 
-/** Throws `restore_failed` where nobody has said what it costs, and `internal` where the registry does not answer. */
-export async function quoteRestoration(deps: Dependencies, info: RegistryDomain): Promise<RestorationQuote> {
+/**
+ * At our prices of now, or of `pricesAt`. Throws `restore_failed` where nobody has said what it costs, and `internal` where the registry does
+ * not answer.
+ */
+export async function quoteRestoration(
+  deps: Dependencies,
+  info: RegistryDomain,
+  { pricesAt = deps.clock.now() }: { readonly pricesAt?: Date } = {},
+): Promise<RestorationQuote> {
   const { clock, prices, registry } = deps;
-  const now = clock.now();
   const { tld } = normalizeName(info.name, 'name');
-  const terms = prices.find(tld, now);
-  const years = missingYears(info, now);
+  const terms = prices.find(tld, pricesAt);
+  const years = missingYears(info, clock.now());
   const ask = async (command: 'restore' | 'renew', asked: number) => {
     try {
       return await registry.feeOf({ name: info.name, command, years: asked });
@@ -46,8 +52,8 @@ export async function quoteRestoration(deps: Dependencies, info: RegistryDomain)
     cents: number | undefined,
     of: number,
   ) => {
-    if (fee === undefined || !prices.isPremium(tld, { command, fee, years: of }, now)) return cents;
-    return prices.premiumCents(tld, fee, now);
+    if (fee === undefined || !prices.isPremium(tld, { command, fee, years: of }, pricesAt)) return cents;
+    return prices.premiumCents(tld, fee, pricesAt);
   };
   const restoreFee = await ask('restore', 1);
   const renewFee = years === 0 ? undefined : await ask('renew', years);
@@ -62,24 +68,44 @@ export async function quoteRestoration(deps: Dependencies, info: RegistryDomain)
   return { priceCents: restoreCents + renewCents, years, fee: sumOf(restoreFee, renewFee, years) };
 }
 
-/** Undefined: it is not in its redemption period, or cannot be restored here. */
+/**
+ * Undefined: it is not in its redemption period, or cannot be restored here. While the registry does not say the price, or is not asked, it is
+ * that of ordinary names: an order of a name that costs more fails with `price_changed`.
+ */
 export async function offerRestoration(
   deps: Dependencies,
-  { redemption_since: since }: DomainRow,
+  { redemption_since: since }: Pick<DomainRow, 'redemption_since'>,
   info: RegistryDomain,
+  { isAsked }: { readonly isAsked: boolean },
 ): Promise<(RestorationQuote & { readonly until: Date }) | undefined> {
   if (since === null || !info.statuses.includes('redemptionPeriod')) return undefined;
   const days = deps.prices.find(normalizeName(info.name, 'name').tld, deps.clock.now())?.redemptionDays ?? 0;
   try {
-    return { ...(await quoteRestoration(deps, info)), until: addDays(since, days) };
+    const quoted = await quoteRestoration(isAsked ? deps : { ...deps, registry: SAYS_NOTHING }, info);
+    return { ...quoted, until: addDays(since, days) };
   } catch (error) {
-    if (error instanceof ApiError) return undefined;
-    throw error;
+    if (!(error instanceof ApiError)) throw error;
+    const isUnsaid = error.cause instanceof RegistryUnavailable;
+    return isUnsaid ? offerRestoration(deps, { redemption_since: since }, info, { isAsked: false }) : undefined;
   }
 }
 
+const SAYS_NOTHING: Dependencies['registry'] = { feeOf: async () => undefined };
+
+/** What can be restored. Throws `restore_failed` for what cannot. */
+export function requireRestorable(name: string, info: RegistryDomain | undefined): RegistryDomain {
+  const statuses = info?.isOurs === true ? info.statuses : [];
+  if (info !== undefined && (statuses.includes('redemptionPeriod') || statuses.includes('pendingRestore'))) return info;
+  throw new ApiError('restore_failed', {
+    message: statuses.includes('pendingDelete')
+      ? `The redemption period of ${name} is over: it is about to be free for anyone. Nothing was charged.`
+      : `${name} is not deleted, so there is nothing to restore. Nothing was charged.`,
+    details: { statuses },
+  });
+}
+
 /** As many as it takes for its term to end in the future. */
-function missingYears({ expiresAt }: RegistryDomain, now: Date): number {
+export function missingYears({ expiresAt }: RegistryDomain, now: Date): number {
   let years = 0;
   while (addYears(new Date(expiresAt), years) <= now) years += 1;
   return years;

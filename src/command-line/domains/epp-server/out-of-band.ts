@@ -10,10 +10,21 @@ import type { Habits } from './habits-schema.ts';
 type OutOfBandEvent = NonNullable<Habits['out_of_band']>[number];
 
 interface Parts {
-  readonly core: RegistryCore;
+  readonly core: () => RegistryCore;
   readonly clock: Clock;
-  readonly events: readonly OutOfBandEvent[];
   readonly logger: Logger;
+}
+
+export interface OutOfBand {
+  /** The events from now on. One that was among those before keeps its time, and is done once. */
+  expect(events: readonly OutOfBandEvent[]): void;
+  runDue(): Promise<void>;
+}
+
+interface Expected {
+  readonly event: OutOfBandEvent;
+  readonly since: Date;
+  isDone: boolean;
 }
 
 const ELSEWHERE = 'elsewhere';
@@ -21,30 +32,34 @@ const OBJECT_EXISTS = 2302;
 
 /**
  * Each event is done once, as soon as its time is over and the registry can: a name moves so long after its creation, and is registered so long after
- * now. A process that starts again does them again, which changes nothing that is so already.
+ * they are expected. A process that starts again does them again, which changes nothing that is so already.
  */
-export function createOutOfBand({ clock, core, events, logger }: Parts): { runDue(): Promise<void> } {
-  const startedAt = clock.now();
-  let waiting = events;
+export function createOutOfBand({ clock, core, logger }: Parts): OutOfBand {
+  let expected = new Map<string, Expected>();
 
-  async function carryOut({ after_seconds: seconds = 0, event, name, registrar = ELSEWHERE }: OutOfBandEvent) {
-    const since = event === 'registered' ? startedAt : await readCreation(core, name);
+  async function carryOut({ event: wanted, since: expectedSince }: Expected) {
+    const { after_seconds: seconds = 0, event, name, registrar = ELSEWHERE } = wanted;
+    const since = event === 'registered' ? expectedSince : await readCreation(core(), name);
     if (since === undefined || clock.now() < addSeconds(since, seconds)) return false;
     const reply =
       event === 'registered'
-        ? await createDomain(core, registrar, name)
-        : await core.moveDomain({ name, registrarId: registrar });
+        ? await createDomain(core(), registrar, name)
+        : await core().moveDomain({ name, registrarId: registrar });
     return reply.ok;
   }
 
   return {
+    expect(events) {
+      const since = clock.now();
+      const keyed = events.map((event) => [JSON.stringify(event), event] as const);
+      expected = new Map(keyed.map(([key, event]) => [key, expected.get(key) ?? { event, since, isDone: false }]));
+    },
     async runDue() {
-      const left: OutOfBandEvent[] = [];
-      for (const event of waiting) {
-        if (await carryOut(event)) logger.info({ ...event }, 'an event out of band is done');
-        else left.push(event);
+      for (const one of expected.values()) {
+        if (one.isDone || !(await carryOut(one))) continue;
+        one.isDone = true;
+        logger.info({ ...one.event }, 'an event out of band is done');
       }
-      waiting = left;
     },
   };
 }

@@ -31,6 +31,8 @@ export interface RegistryOptions extends Pick<EppServerOptions, 'tls' | 'host' |
 export interface ServedRegistry extends Pick<EppServer, 'host' | 'port' | 'stop'> {
   /** Answers rightly, whatever the habits. */
   readonly core: RegistryCore;
+  /** From the next command on. Throws as `serveRegistry`, and nothing changes then. */
+  change(habits: Habits): Promise<void>;
 }
 
 const DUE_INTERVAL_MS = 1_000;
@@ -39,42 +41,24 @@ const DEFAULT_SEED = 1;
 /** Resolves when it listens and has what it begins with. Throws `CommandError` for a name that it cannot begin with. */
 export async function serveRegistry(options: RegistryOptions): Promise<ServedRegistry> {
   const { clock, db, habits, logger, registrars, ...served } = options;
-  const {
-    answers = [],
-    limits = {},
-    messages = {},
-    out_of_band: events = [],
-    seed = DEFAULT_SEED,
-    sells = {},
-  } = habits;
-  const core = createRegistryCore({ db, clock, ...coreOptionsOf(habits, clock) });
-  const { choose, deliver } = followRules(
-    answers.map(({ late_ms: lateMs, ...rule }) => ({ ...rule, lateMs })),
-    seed,
-  );
-  const { commands_per_minute: perMinute, idle_seconds: idleSeconds, session_commands: perSession, sessions } = limits;
-  const server = await startEppServer({
-    ...{ ...served, clock, logger, registrars },
-    core: answerWrongly(core, choose),
-    habits: serverHabitsOf(habits),
-    deliver: limitCommands({ perMinute, perSession }, clock, deliver),
-    limits: {
-      ...(idleSeconds === undefined ? {} : { idleTimeoutMs: idleSeconds * 1_000 }),
-      ...(sessions === undefined ? {} : { maxSessionsPerRegistrar: sessions }),
-    },
-  });
+  let core = createRegistryCore({ db, clock, ...coreOptionsOf(habits, clock) });
+  const server = await startEppServer({ ...served, clock, logger, registrars, ...mannersOf(habits, core, clock) });
   try {
-    for (const [registrarId, names] of Object.entries(sells.registered ?? {})) {
-      for (const name of names) await registerName(core, registrarId, name);
-    }
+    await registerNames(core, habits);
   } catch (error) {
     await server.stop();
     throw error;
   }
-  for (const text of messages.unknown ?? []) {
-    for (const { id } of registrars) await core.announce(id, text);
-  }
-  const outOfBand = createOutOfBand({ core, clock, events, logger });
+  let announced: readonly string[] = [];
+  const announce = async (texts: readonly string[]) => {
+    for (const text of texts.filter((each) => !announced.includes(each))) {
+      for (const { id } of registrars) await core.announce(id, text);
+    }
+    announced = texts;
+  };
+  await announce(habits.messages?.unknown ?? []);
+  const outOfBand = createOutOfBand({ core: () => core, clock, logger });
+  outOfBand.expect(habits.out_of_band ?? []);
   // What is due by the clock is done although nobody asks.
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',
@@ -87,13 +71,48 @@ export async function serveRegistry(options: RegistryOptions): Promise<ServedReg
   });
   dueWork.start();
   return {
-    core,
+    get core() {
+      return core;
+    },
     host: server.host,
     port: server.port,
+    async change(changed) {
+      const next = createRegistryCore({ db, clock, ...coreOptionsOf(changed, clock) });
+      await registerNames(next, changed);
+      core = next;
+      server.change(mannersOf(changed, next, clock));
+      await announce(changed.messages?.unknown ?? []);
+      outOfBand.expect(changed.out_of_band ?? []);
+    },
     async stop() {
       await Promise.all([dueWork.stop(), server.stop()]);
     },
   };
+}
+
+/** How the server answers. */
+function mannersOf(habits: Habits, core: RegistryCore, clock: Clock) {
+  const { answers = [], limits = {}, seed = DEFAULT_SEED } = habits;
+  const { commands_per_minute: perMinute, idle_seconds: idleSeconds, session_commands: perSession, sessions } = limits;
+  const { choose, deliver } = followRules(
+    answers.map(({ late_ms: lateMs, ...rule }) => ({ ...rule, lateMs })),
+    seed,
+  );
+  return {
+    core: answerWrongly(core, choose),
+    habits: serverHabitsOf(habits),
+    deliver: limitCommands({ perMinute, perSession }, clock, deliver),
+    limits: {
+      ...(idleSeconds === undefined ? {} : { idleTimeoutMs: idleSeconds * 1_000 }),
+      ...(sessions === undefined ? {} : { maxSessionsPerRegistrar: sessions }),
+    },
+  };
+}
+
+async function registerNames(core: RegistryCore, { sells: { registered = {} } = {} }: Habits): Promise<void> {
+  for (const [registrarId, names] of Object.entries(registered)) {
+    for (const name of names) await registerName(core, registrarId, name);
+  }
 }
 
 function coreOptionsOf({ limits = {}, messages = {}, sells = {}, terms = {} }: Habits, clock: Clock) {

@@ -127,6 +127,58 @@ test('the greeting has the models and extensions of the file, and no others', as
   assert.equal(has(free.greeting), 'host-1.0 secDNS-1.1');
 });
 
+test('habits that change hold from the next command on, in sessions that are open too', async () => {
+  const registry = await serve({ sells: { tlds: ['com'] } });
+  const client = await registry.open();
+  assert.equal(await codeOf(client, info('taken-elsewhere.com')), 1000);
+  await registry.change({
+    sells: { tlds: ['net'], registered: { [registry.ours]: ['bought.net'] } },
+    answers: [{ answer: 2400, commands: ['info'] }],
+    out_of_band: [{ event: 'registered', name: 'by-hand.net', registrar: registry.ours }],
+    messages: { unknown: ['The registry moves.'] },
+  });
+  assert.equal(await codeOf(client, info('taken-elsewhere.com')), 2400);
+  const [, answer = ''] = (await client.ask(check('free.com', 'free.net', 'bought.net'))) ?? [];
+  assert.deepEqual(
+    [...answer.matchAll(/<domain:name avail="(\d)">([^<]*)/g)].map(([, free, name]) => `${name} ${free}`),
+    ['free.com 0', 'free.net 1', 'bought.net 0'],
+  );
+  const isThere = async () => {
+    const [, found = ''] = (await client.ask(check('by-hand.net'))) ?? [];
+    return found.includes('avail="0"') || undefined;
+  };
+  await waitFor('the name that is registered by hand', READY_MS, isThere);
+
+  // A command that is not answered is followed by one that is.
+  await registry.change({
+    sells: { tlds: ['net'] },
+    answers: [{ answer: 'silent' }],
+    messages: { unknown: ['The registry moves.'] },
+  });
+  client.raw.send(writeXml(commandElement(info('bought.net'), 'unanswered')));
+  client.raw.send('<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><hello/></epp>');
+  assert.match((await client.raw.next()) ?? '', /<greeting>/);
+  await registry.change({ sells: { tlds: ['net'] }, protocol: { contacts: 'none' } });
+  assert.equal(await codeOf(client, info('bought.net')), 1000);
+  assert.ok(!(await registry.open()).greeting.includes('contact-1.0'), 'a new session agrees on what is so now');
+  assert.match(
+    (await client.ask({ kind: 'poll', operation: 'req' }))?.[1] ?? '',
+    /<msgQ count="1"/,
+    'what was told is not told again',
+  );
+});
+
+test('habits that cannot be are refused, and those before hold', async () => {
+  const registry = await serve({ sells: { tlds: ['net'] } });
+  const client = await registry.open();
+  const impossible: Habits = {
+    sells: { tlds: ['net'], registered: { [registry.ours]: ['sold.museum'] } },
+    answers: [{ answer: 2400 }],
+  };
+  await assert.rejects(registry.change(impossible), /sells\.registered: sold\.museum was not registered/);
+  assert.equal(await codeOf(client, info('taken-elsewhere.com')), 1000);
+});
+
 test('in a sunrise names are taken with a signed mark alone', async () => {
   const { open } = await serve({ sells: { tlds: ['com', 'net'] }, protocol: { sunrise: { zones: ['net'] } } });
   const client = await open();

@@ -13,6 +13,7 @@ import {
   insertZone,
   type TestZone,
 } from '../../../../test/support/dnssec-zones.ts';
+import { verifyZone } from '../../../../test/support/ldns.ts';
 import { findNsdPort, hasNsd, nsdMissing, startNsd } from '../../../../test/support/nsd.ts';
 import { hasPowerDns, type PowerDns, powerDnsMissing, startPowerDns } from '../../../../test/support/power-dns.ts';
 import { eventually } from '../../../../test/support/turns.ts';
@@ -121,6 +122,17 @@ describe('DNSSEC with PowerDNS', { skip }, () => {
     assert.match(await validate(dsRecords, `nothing.${name}`, 'A'), /negative response, fully validated/);
     assert.match(await validate(dsRecords, `new.deep.${name}`, 'TXT'), /negative response, fully validated/);
     assert.match(await dig(server.port, [`deep.${name}`, 'A']), /status: NOERROR/, 'a name without records, but below');
+  });
+
+  it('the zone as a whole verifies with ldns, by the DS records at the registry, and not with a record that was changed', async () => {
+    const dsRecords = world.registry.dsOf(name);
+    const zoneFile = await dig(server.port, [name, 'AXFR', '+onesoa', '+noall', '+answer']);
+    assert.match(zoneFile, /RRSIG[\s\S]*NSEC/);
+    assert.match(await verifyZone(name, zoneFile, dsRecords), /^Zone is verified and complete/m);
+    await assert.rejects(verifyZone(name, zoneFile.replace('192.0.2.1', '192.0.2.66'), dsRecords), /Bogus|error/i);
+    const [ds] = dsRecords;
+    assert.ok(ds);
+    await assert.rejects(verifyZone(name, zoneFile, [{ ...ds, digest: 'AB'.repeat(32) }]));
   });
 
   it('answers do not validate by another key', async () => {

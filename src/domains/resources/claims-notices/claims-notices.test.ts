@@ -217,15 +217,20 @@ test('a name that no trademark claims has no notice, is bought without one, and 
   assert.equal('claims_notice' in (await workspace.get(`/orders/${other.body.order_id}`)).body, false);
 });
 
-test('while the registry says nothing of claims nothing is bought', async () => {
+test('while the registry says nothing of claims nothing is bought, and what is ordered waits', async () => {
   const workspace = await service.owner();
   const { id } = await read(workspace, 'argon.com');
   service.deliver((command) => (command.kind === 'domain:check' ? { kind: 'silent' } : undefined));
   const { status, body } = await buy(workspace, 'argon.com', { id, accepted_at: now() });
-  assert.deepEqual([status, body.error], [500, 'internal']);
+  assert.deepEqual([status, body.status], [201, 'Pending']);
+  assert.equal(await creations('argon.com'), 0);
   service.deliver(undefined);
   service.cutConnections();
-  assert.deepEqual(await balance(workspace), [FUNDS_CENTS, 0]);
+  await eventually(() => isAtRest(workspace, body.order_id), 'nobody works on the order');
+  await service.later(HOUR_MS);
+  assert.equal((await workspace.get(`/orders/${body.order_id}`)).body.status, 'Completed');
+  assert.equal(await creations('argon.com'), 1);
+  assert.deepEqual(await balance(workspace), [FUNDS_CENTS - PAID_CENTS, 0]);
 });
 
 test('a lost answer to the create is found out, and paid once', async () => {

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { component, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { closedObject, component, oneOf, readTimestamp, timestamp } from '../../../kernel/http/schema.ts';
 import { Type } from '../../../kernel/http/type-builder.ts';
 
 export const ClaimsNoticePath = Type.Object({
@@ -66,3 +66,20 @@ export const ClaimsNotice = component(
   }),
 );
 export type ClaimsNotice = Static<typeof ClaimsNotice>;
+
+export function acceptedClaimsNotice(description: string) {
+  return closedObject(
+    {
+      id: Type.String({ minLength: 1, maxLength: 100, description: 'Of GET /claims-notices/{name}.' }),
+      accepted_at: timestamp({
+        description: 'When whoever registers the domain accepted it. It counts for 48 hours.',
+      }),
+    },
+    { description },
+  );
+}
+type AcceptedClaimsNotice = Static<ReturnType<typeof acceptedClaimsNotice>>;
+
+export function givenNotice({ accepted_at: acceptedAt, id }: AcceptedClaimsNotice) {
+  return { id, acceptedAt: readTimestamp(acceptedAt) };
+}

@@ -1,16 +1,18 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
-import { readTimestamp } from '../../../kernel/http/schema.ts';
-import { type GivenForLaunch, meetLaunchDemand } from '../../claims/index.ts';
+import type { Caller } from '../../access/caller.ts';
+import { type GivenForLaunch, keepForLaunch, type LaunchTerms, meetLaunchDemand } from '../../claims/index.ts';
 import { READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
-import { buy } from '../../orders/index.ts';
+import { buy, requireAvailable } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
+import { quote } from '../../prices/quote.ts';
 import { getRegistrant, missingContact } from '../../registrant.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
+import { givenNotice } from '../claims-notices/index.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { Registration } from './schema.ts';
-import { agreePrice, answerSpending, instrumentOf } from './spend.ts';
+import { type AgreedPrice, agreePrice, answerSpending, instrumentOf, isUnsaid } from './spend.ts';
 
 export function registerDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ body: Registration }>) =>
@@ -19,21 +21,19 @@ export function registerDomain(deps: DomainDependencies) {
       const { ascii: name, tld } = normalizeName(body.domain);
       const years = body.duration ?? 1;
       requireSold(deps, name);
-      const price = await agreePrice(deps, { name, tld, operation: 'registration', years }, body);
+      const price = await agreePrice(() => quote(deps, { name, tld, operation: 'registration', years }), body);
       const instrument = instrumentOf(body);
       await requireContact(deps, caller.workspaceId, name);
       // What the workspace has is refused when the order is placed, with the reason.
       const isOurs = await isOwn(deps, caller.workspaceId, name);
-      const launch = isOurs ? {} : await meetLaunchDemand(deps, caller, name, givenForLaunch(body));
-      // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
-      if (instrument !== undefined && price.isPriceUnasked !== true && !isOurs) await requireAvailable(deps, name);
+      const launch = isOurs ? {} : await meetDemands(deps, caller, name, { body, price });
       const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'registration',
         origin: 'request',
         name,
-        years,
         ...price,
+        years,
         ...launch,
         instrument,
         claim: idempotency,
@@ -42,9 +42,30 @@ export function registerDomain(deps: DomainDependencies) {
     });
 }
 
+/** What goes with the order. A registry that does not say what it demands is asked later, by the order. */
+async function meetDemands(
+  deps: DomainDependencies,
+  caller: Caller,
+  name: string,
+  { body, price }: { readonly body: Registration; readonly price: AgreedPrice },
+): Promise<LaunchTerms & Pick<AgreedPrice, 'isPriceUnasked'>> {
+  const given = givenForLaunch(body);
+  if (price.isPriceUnasked !== true) {
+    try {
+      const launch = await meetLaunchDemand(deps, caller, name, given);
+      // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
+      if (instrumentOf(body) !== undefined) await requireAvailable(deps, name, { timeoutMs: READ_MS });
+      return launch;
+    } catch (error) {
+      if (!isUnsaid(error)) throw error;
+    }
+  }
+  return { ...(await keepForLaunch(deps, caller, name, given)), isPriceUnasked: true };
+}
+
 function givenForLaunch({ claims_notice: notice, signed_mark: mark }: Registration): GivenForLaunch {
   return {
-    notice: notice && { id: notice.id, acceptedAt: readTimestamp(notice.accepted_at) },
+    notice: notice && givenNotice(notice),
     // Files of marks have it in lines.
     signedMark: mark?.replace(/\s+/g, ''),
   };
@@ -73,17 +94,4 @@ async function requireContact({ db, registry }: DomainDependencies, workspaceId:
 
 async function isOwn({ db }: DomainDependencies, workspaceId: string, name: string): Promise<boolean> {
   return (await findDomain(workspaceDb(db, workspaceId), name)) !== undefined;
-}
-
-async function requireAvailable({ registry }: DomainDependencies, name: string): Promise<void> {
-  const [found] = await registry.check([name], { timeoutMs: READ_MS });
-  if (found?.availability === 'available') return;
-  if (found === undefined || found.availability === 'unknown') {
-    throw new ApiError('internal', {
-      message: 'The registry does not answer now. Nothing was charged; repeat the call.',
-    });
-  }
-  throw new ApiError('registration_failed', {
-    message: `${name} is ${found.availability}. Nothing was charged. GET /suggest has other names.`,
-  });
 }

@@ -4,6 +4,7 @@ import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy, type OrderRow } from '../../orders/index.ts';
 import { type DomainRow, endOfPaidTerm, ownDomain } from '../../portfolio/index.ts';
+import { quote } from '../../prices/quote.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
@@ -26,8 +27,7 @@ async function renew(
   const { tld } = normalizeName(row.name, 'name');
   const years = body.duration ?? 1;
   const { priceCents, fee, isPriceUnasked } = await agreePrice(
-    deps,
-    { name: row.name, tld, operation: 'renewal', years },
+    () => quote(deps, { name: row.name, tld, operation: 'renewal', years }),
     body,
   );
   const instrument = instrumentOf(body);

@@ -4,6 +4,7 @@ import { closedObject, component, nullable, oneOf, timestamp } from '../../../ke
 import { Type } from '../../../kernel/http/type-builder.ts';
 import { HOLD_REASONS } from '../../holds/index.ts';
 import { Renewal } from '../../renewals/index.ts';
+import { acceptedClaimsNotice } from '../claims-notices/index.ts';
 import { TransferOut } from '../transfers-out/index.ts';
 
 export const DomainPath = Type.Object({
@@ -85,7 +86,9 @@ export type DomainList = Static<typeof DomainList>;
 const Restoration = component(
   'Restoration',
   Type.Object({
-    price: Type.Number({ description: 'What POST …/restore confirms, in EUR.' }),
+    price: Type.Number({
+      description: 'What POST …/restore confirms, in EUR; while the registry does not say it, that of ordinary names.',
+    }),
     currency: oneOf(['EUR']),
     duration: Type.Integer({
       description: 'Years that the registry adds, as its term is over; 0: none. The price has them.',
@@ -153,22 +156,15 @@ const domain = Type.String({ minLength: 1, maxLength: 1000, description: 'In pun
 /** Those that there are have some 10,000 characters. */
 const MAX_SIGNED_MARK = 131_072;
 
-const AcceptedClaimsNotice = closedObject(
-  {
-    id: Type.String({ minLength: 1, maxLength: 100, description: 'Of GET /claims-notices/{name}.' }),
-    accepted_at: timestamp({ description: 'When whoever registers the domain accepted it. It counts for 48 hours.' }),
-  },
-  {
-    description:
-      'Beyond the contract: the notice that was accepted, where GET /check says `requires: claims_notice`. Of no meaning elsewhere.',
-  },
-);
-
 export const Registration = closedObject({
   domain,
   duration: Type.Optional(duration),
   ...payment,
-  claims_notice: Type.Optional(AcceptedClaimsNotice),
+  claims_notice: Type.Optional(
+    acceptedClaimsNotice(
+      'Beyond the contract: the notice that was accepted, where GET /check says `requires: claims_notice`. Of no meaning elsewhere.',
+    ),
+  ),
   signed_mark: Type.Optional(
     Type.String({
       minLength: 1,
@@ -199,7 +195,8 @@ export const Spending = component(
     domain: Type.String(),
     kind: oneOf(['registration', 'renewal', 'transfer', 'restoration']),
     status: oneOf(['Completed', 'Pending'], {
-      description: '`Pending`: the registry has taken it, and completes it in seconds to minutes; a transfer, in days.',
+      description:
+        '`Pending`: the registry has taken it, or has not answered yet; GET /orders/{order_id} says what becomes of it, in seconds to minutes mostly, in days of a transfer.',
     }),
     order_id: Type.String(),
     duration: Type.Integer({ description: 'Years bought.' }),

@@ -7,8 +7,8 @@ import { CHANGE_MS, type Deadline, startDeadline } from '../../deadline.ts';
 import { joinOrder, type OrderRow } from '../../orders/index.ts';
 import { findDomainById } from '../../portfolio/index.ts';
 import { parsePrice, toEuros } from '../../prices/money.ts';
-import { type Quote, type QuoteDependencies, type QuoteRequest, quote } from '../../prices/quote.ts';
-import { RegistryBusy } from '../../registry/registry.ts';
+import type { Quote } from '../../prices/quote.ts';
+import { RegistryUnavailable } from '../../registry/registry.ts';
 import type { Instrument } from '../../wallet/payments/payments.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
@@ -20,28 +20,32 @@ export interface PaymentChoice {
   readonly shared_payment_token?: string;
 }
 
-export interface AgreedPrice extends Quote {
-  /** The registry is too busy to say it: this is what the caller takes it for. */
+/** `years`: where the price decides about them. */
+type PricedYears = Quote & { readonly years?: number };
+
+export interface AgreedPrice extends PricedYears {
+  /** The registry does not say it: this is what the caller takes it for. */
   readonly isPriceUnasked?: true;
 }
 
 /**
- * What it costs, once the caller has agreed to that. A registry that is too busy is asked later, by the order. Throws what `quote` and
+ * What it costs, once the caller has agreed to that. A registry that is too busy, or away, is asked later, by the order. Throws what `ask` and
  * `confirmPrice` throw.
  */
-export async function agreePrice(
-  deps: QuoteDependencies,
-  request: QuoteRequest,
-  choice: PaymentChoice,
-): Promise<AgreedPrice> {
+export async function agreePrice(ask: () => Promise<PricedYears>, choice: PaymentChoice): Promise<AgreedPrice> {
   try {
-    const quoted = await quote(deps, request);
+    const quoted = await ask();
     confirmPrice(quoted.priceCents, choice);
     return quoted;
   } catch (error) {
-    if (!(error instanceof ApiError && error.cause instanceof RegistryBusy)) throw error;
+    if (!isUnsaid(error)) throw error;
     return { priceCents: readConfirmed(choice), isPriceUnasked: true };
   }
+}
+
+/** The registry has not said it in time. */
+export function isUnsaid(error: unknown): boolean {
+  return (error instanceof ApiError ? error.cause : error) instanceof RegistryUnavailable;
 }
 
 function readConfirmed({ confirm_price: confirmed }: PaymentChoice): number {
@@ -54,7 +58,7 @@ function readConfirmed({ confirm_price: confirmed }: PaymentChoice): number {
 }
 
 /** Throws `price_changed` where the caller agreed to another price, `bad_request` where to none. */
-export function confirmPrice(priceCents: number, choice: PaymentChoice): void {
+function confirmPrice(priceCents: number, choice: PaymentChoice): void {
   const { confirm_price: confirmed } = choice;
   if (readConfirmed(choice) === priceCents) return;
   const current = toEuros(priceCents);

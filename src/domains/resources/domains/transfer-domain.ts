@@ -1,6 +1,7 @@
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy } from '../../orders/index.ts';
+import { quote } from '../../prices/quote.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import type { TransferOrder } from './schema.ts';
 import { agreePrice, answerSpending, instrumentOf } from './spend.ts';
@@ -11,14 +12,14 @@ export function transferDomain(deps: DomainDependencies) {
       const { body, caller, idempotency, params } = request;
       const { ascii: name, tld } = normalizeName(params.name, 'name');
       const { transferYears: years } = deps.prices.get(tld, deps.clock.now());
-      const price = await agreePrice(deps, { name, tld, operation: 'transfer', years }, body);
+      const price = await agreePrice(() => quote(deps, { name, tld, operation: 'transfer', years }), body);
       const purchase = {
         workspaceId: caller.workspaceId,
         kind: 'transfer',
         origin: 'request',
         name,
-        years,
         ...price,
+        years,
         instrument: instrumentOf(body),
         authCode: body.auth_code,
         claim: idempotency,

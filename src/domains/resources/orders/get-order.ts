@@ -1,5 +1,7 @@
+import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { WorkspaceRead } from '../../operation.ts';
+import { findOrder, NO_ORDER, type OrderRow } from '../../orders/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import { renderOrder } from './render-order.ts';
 import type { Order } from './schema.ts';
@@ -10,10 +12,12 @@ export async function getOrder({
   db,
   params,
 }: WorkspaceRead<{ params: { order_id: string } }>): Promise<Order> {
-  const orders = workspaceDb(db, caller.workspaceId).selectFrom('orders').selectAll();
-  const row = await orders.where('id', '=', params.order_id).executeTakeFirst();
-  if (row === undefined) {
-    throw new ApiError('not_found', { message: 'The workspace has no such order. GET /orders lists what it has.' });
-  }
-  return renderOrder(row);
+  return renderOrder(await findOwnOrder(db, caller.workspaceId, params.order_id));
+}
+
+/** Throws `not_found`. */
+export async function findOwnOrder(db: Database, workspaceId: string, id: string): Promise<OrderRow> {
+  const row = await findOrder(workspaceDb(db, workspaceId), id);
+  if (row === undefined) throw new ApiError('not_found', { message: NO_ORDER });
+  return row;
 }

@@ -1,4 +1,4 @@
-import type { OrderRow } from '../../orders/index.ts';
+import { noticePathOf, type OrderRow } from '../../orders/index.ts';
 import { toEuros } from '../../prices/money.ts';
 import type { Order } from './schema.ts';
 
@@ -22,7 +22,7 @@ export function renderOrder(row: OrderRow): Order {
     price: toEuros(row.amount_cents),
     currency: 'EUR',
     paid_with: row.pays_with,
-    status: STATUS[row.state],
+    status: row.notice_until === null ? STATUS[row.state] : 'NoticeRequired',
     failure: row.state === 'failed' ? { error: row.error_code ?? 'internal', message: row.error_message ?? '' } : null,
     ...(row.application_id !== null && { application_id: row.application_id }),
     ...(accepted && {
@@ -32,6 +32,9 @@ export function renderOrder(row: OrderRow): Order {
         recorded_at: accepted.recordedAt,
         token_id: accepted.tokenId,
       },
+    }),
+    ...(row.notice_until && {
+      notice_required: { notice: noticePathOf(row), until: row.notice_until.toISOString() },
     }),
     created_at: row.created_at.toISOString(),
     ended_at: row.ended_at?.toISOString() ?? null,

@@ -1,13 +1,16 @@
 import type { Static } from 'typebox';
-import { component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
+import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
 import { Type } from '../../../kernel/http/type-builder.ts';
 import { nextAfter } from '../../list-page.ts';
+import { acceptedClaimsNotice } from '../claims-notices/index.ts';
 
 export const OrderPath = Type.Object({ order_id: Type.String({ minLength: 1, maxLength: 100 }) });
 
 const STATUSES = `How far it is:
 - \`Paying\`: the card is being charged.
 - \`Pending\`: it is paid, and the registry does it; a transfer takes days.
+- \`NoticeRequired\`: a trademark claims the domain, as the registry said only after the order was placed. Its price is held until
+  \`notice_required.until\`, and then goes back; POST /orders/{order_id}/accept-notice has the order go on.
 - \`Completed\`
 - \`Failed\`: nothing was bought, and the money went back where it came from. \`failure\` says why.`;
 
@@ -22,7 +25,7 @@ export const Order = component(
     price: Type.Number({ description: 'In EUR.' }),
     currency: oneOf(['EUR']),
     paid_with: oneOf(['wallet', 'card']),
-    status: oneOf(['Paying', 'Pending', 'Completed', 'Failed'], { description: STATUSES }),
+    status: oneOf(['Paying', 'Pending', 'NoticeRequired', 'Completed', 'Failed'], { description: STATUSES }),
     failure: nullable(
       Type.Object({
         error: Type.String({ description: 'The code that the spending call answers with.' }),
@@ -45,6 +48,15 @@ export const Order = component(
         { description: 'The notice of a trademark claim that was accepted; absent: there was none.' },
       ),
     ),
+    notice_required: Type.Optional(
+      Type.Object(
+        {
+          notice: Type.String({ description: 'The path of the notice.' }),
+          until: timestamp({ description: 'It is waited for so long.' }),
+        },
+        { description: 'Of an order that waits until a notice is accepted; absent: it does not.' },
+      ),
+    ),
     created_at: timestamp(),
     ended_at: nullable(timestamp()),
   }),
@@ -53,3 +65,6 @@ export type Order = Static<typeof Order>;
 
 export const OrderList = Type.Object({ orders: Type.Array(Order), next_after: nextAfter });
 export type OrderList = Static<typeof OrderList>;
+
+export const AcceptedNotice = closedObject({ claims_notice: acceptedClaimsNotice('The notice that was accepted.') });
+export type AcceptedNotice = Static<typeof AcceptedNotice>;

@@ -6,7 +6,7 @@ import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
 import { EppSession, type SessionOptions } from './session.ts';
 
 export interface ConnectionOptions extends SessionOptions {
-  readonly limits: {
+  readonly limits: () => {
     readonly frameTimeoutMs: number;
     readonly idleTimeoutMs: number;
     readonly loginTimeoutMs: number;
@@ -24,7 +24,7 @@ export async function serveConnection(socket: TLSSocket, options: ConnectionOpti
     socket.destroy();
   });
   try {
-    deadline.set(limits.loginTimeoutMs, 'no login in time');
+    deadline.set(limits().loginTimeoutMs, 'no login in time');
     await send(socket, session.greeting());
     const reader = new FrameReader();
     // Reading stops while a command runs: a client that sends faster than it is answered waits.
@@ -39,12 +39,12 @@ export async function serveConnection(socket: TLSSocket, options: ConnectionOpti
         await send(socket, xml);
         if (ends) {
           session.close();
-          return await hangUp(socket, limits.frameTimeoutMs);
+          return await hangUp(socket, limits().frameTimeoutMs);
         }
       }
-      if (!session.isLoggedIn) deadline.keep(limits.loginTimeoutMs, 'no login in time');
-      else if (reader.isPartial) deadline.keep(limits.frameTimeoutMs, 'a frame was not finished in time');
-      else deadline.set(limits.idleTimeoutMs, 'nothing was sent for long');
+      if (!session.isLoggedIn) deadline.keep(limits().loginTimeoutMs, 'no login in time');
+      else if (reader.isPartial) deadline.keep(limits().frameTimeoutMs, 'a frame was not finished in time');
+      else deadline.set(limits().idleTimeoutMs, 'nothing was sent for long');
     }
   } catch (error) {
     if (error instanceof FrameError) logger.info({ err: error }, 'an EPP connection sent no frame');

@@ -43,15 +43,21 @@ export interface SessionCounter {
   release(registrarId: string): void;
 }
 
-export interface SessionOptions {
+/** How commands are answered. */
+export interface Manners {
   readonly core: RegistryCore;
+  readonly habits: ServerHabits;
+  /** Default: every command is carried out and answered. */
+  readonly deliver?: ChooseDelivery | undefined;
+}
+
+export interface SessionOptions {
+  /** Asked for each command: the registry may change them meanwhile. */
+  readonly manners: () => Manners;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly serverName: string;
   readonly sessions: SessionCounter;
-  readonly habits: ServerHabits;
-  /** Default: every command is carried out and answered. */
-  readonly deliver?: ChooseDelivery | undefined;
 }
 
 export interface SessionAnswer {
@@ -87,13 +93,14 @@ export class EppSession {
   }
 
   greeting(): string {
+    const { habits } = this.#options.manners();
     const greeting = greetingElement({
       server: this.#options.serverName,
       at: this.#options.clock.now().toISOString(),
       versions: [PROTOCOL_VERSION],
       languages: [LANGUAGE],
-      objectUris: objectUrisOf(this.#options.habits),
-      extensionUris: extensionUrisOf(this.#options.habits),
+      objectUris: objectUrisOf(habits),
+      extensionUris: extensionUrisOf(habits),
     });
     return writeXml(element(EPP, 'epp', [greeting]));
   }
@@ -127,7 +134,7 @@ export class EppSession {
   #chooseDelivery(command: EppCommand): Delivery | undefined {
     const session = { registrarId: this.#login?.registrarId, earlier: this.#commandCount };
     if (this.#login !== undefined) this.#commandCount += 1;
-    return this.#options.deliver?.(describeDelivered(command, session));
+    return this.#options.manners().deliver?.(describeDelivered(command, session));
   }
 
   #response(answer: Answer, clTRID: string | undefined): XmlElement {
@@ -159,7 +166,8 @@ export class EppSession {
       'EPP command',
     );
     const session = { registrarId: login.registrarId, clTRID };
-    const { clock, core, habits } = this.#options;
+    const { core, habits } = this.#options.manners();
+    const { clock } = this.#options;
     const context: CommandContext = { clock, core, habits, session, extensionUris: login.extensionUris };
     if (command.kind === 'poll') return answerPoll(context, command);
     if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
@@ -171,12 +179,13 @@ export class EppSession {
     if (this.#login !== undefined) throw new EppFault(2002, 'this session is logged in');
     if (command.version !== PROTOCOL_VERSION) throw new EppFault(2100, `the version is ${PROTOCOL_VERSION}`);
     if (command.language !== LANGUAGE) throw new EppFault(2102, `the language is ${LANGUAGE}`);
-    const object = command.objectUris.find((uri) => !objectUrisOf(this.#options.habits).includes(uri));
+    const { core, habits } = this.#options.manners();
+    const object = command.objectUris.find((uri) => !objectUrisOf(habits).includes(uri));
     if (object !== undefined) throw new EppFault(2307, `objects of ${object} are not served`);
-    const extension = command.extensionUris.find((uri) => !extensionUrisOf(this.#options.habits).includes(uri));
+    const extension = command.extensionUris.find((uri) => !extensionUrisOf(habits).includes(uri));
     if (extension !== undefined) throw new EppFault(2103, `there is no extension ${extension}`);
 
-    const { core, sessions, logger } = this.#options;
+    const { sessions, logger } = this.#options;
     const { clientId: registrarId, password, newPassword } = command;
     const reply = await core.login({ registrarId, password, newPassword });
     if (!reply.ok) {

@@ -8,7 +8,7 @@ import type { RegistryCore } from '../../simulated/index.ts';
 import { serveConnection } from './connection.ts';
 import type { ChooseDelivery } from './deliveries.ts';
 import { DEFAULT_HABITS, type ServerHabits } from './habits.ts';
-import type { SessionCounter } from './session.ts';
+import type { Manners, SessionCounter } from './session.ts';
 
 export interface EppServerOptions {
   readonly core: RegistryCore;
@@ -29,6 +29,8 @@ export interface EppServerOptions {
   readonly deliver?: ChooseDelivery | undefined;
 }
 
+type ChangeableOptions = Pick<EppServerOptions, 'core' | 'habits' | 'deliver' | 'limits'>;
+
 export interface EppServerLimits {
   /** Further ones are dropped. Default 200. */
   readonly maxConnections: number;
@@ -45,6 +47,8 @@ export interface EppServerLimits {
 export interface EppServer {
   readonly host: string;
   readonly port: number;
+  /** From the next command on, in open sessions too. What is not given is the default. */
+  change(habits: ChangeableOptions): void;
   /** Takes no more connections and cuts those there are; commands that run are carried out. */
   stop(): Promise<void>;
 }
@@ -59,18 +63,17 @@ const defaultLimits: EppServerLimits = {
 
 /** Resolves when it listens. Throws what reading the files, the store or listening throws. */
 export async function startEppServer(options: EppServerOptions): Promise<EppServer> {
-  const { core, logger, clock = systemClock, deliver, host = '127.0.0.1', port = 700, tls } = options;
-  const limits = { ...defaultLimits, ...options.limits };
-  const habits = { ...DEFAULT_HABITS, ...options.habits };
+  const { logger, clock = systemClock, host = '127.0.0.1', port = 700, tls } = options;
+  let { limits, manners } = withDefaults(options);
   const [key, cert, ca] = await Promise.all([
     readFile(tls.keyFile),
     readFile(tls.certificateFile),
     tls.clientCaFile === undefined ? undefined : readFile(tls.clientCaFile),
   ]);
-  for (const registrar of options.registrars) await core.ensureRegistrar(registrar);
+  for (const registrar of options.registrars) await options.core.ensureRegistrar(registrar);
 
   const sockets = new Map<TLSSocket, Promise<void>>();
-  const sessions = countSessions(limits.maxSessionsPerRegistrar);
+  const sessions = countSessions(() => limits.maxSessionsPerRegistrar);
   const server = createServer({
     key,
     cert,
@@ -82,13 +85,11 @@ export async function startEppServer(options: EppServerOptions): Promise<EppServ
   server.on('tlsClientError', (error) => logger.debug({ err: error }, 'a TLS handshake failed'));
   server.on('secureConnection', (socket) => {
     const served = serveConnection(socket, {
-      core,
+      manners: () => manners,
       clock,
-      deliver,
       logger,
       sessions,
-      limits,
-      habits,
+      limits: () => limits,
       serverName: 'Ironcraft EPP',
     });
     sockets.set(socket, served);
@@ -103,6 +104,9 @@ export async function startEppServer(options: EppServerOptions): Promise<EppServ
   return {
     host,
     port: listensOn,
+    change(changed) {
+      ({ limits, manners } = withDefaults(changed));
+    },
     async stop() {
       const closed = once(server, 'close');
       server.close();
@@ -113,12 +117,22 @@ export async function startEppServer(options: EppServerOptions): Promise<EppServ
   };
 }
 
-function countSessions(most: number): SessionCounter {
+function withDefaults({ core, deliver, habits, limits }: ChangeableOptions): {
+  readonly limits: EppServerLimits;
+  readonly manners: Manners;
+} {
+  return {
+    limits: { ...defaultLimits, ...limits },
+    manners: { core, deliver, habits: { ...DEFAULT_HABITS, ...habits } },
+  };
+}
+
+function countSessions(most: () => number): SessionCounter {
   const counts = new Map<string, number>();
   return {
     enter(registrarId) {
       const count = counts.get(registrarId) ?? 0;
-      if (count >= most) return false;
+      if (count >= most()) return false;
       counts.set(registrarId, count + 1);
       return true;
     },

@@ -1,0 +1,1 @@
+export { acceptedClaimsNotice, givenNotice } from './schema.ts';
