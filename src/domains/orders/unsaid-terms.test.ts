@@ -43,7 +43,8 @@ const endpoint = {
   fees: {},
   extensionUris: [...EXTENSION_URIS, LAUNCH],
   launchPhaseOf,
-  connections: 10,
+  // Of each of the two processes: the registry allows ten sessions together.
+  connections: 5,
   limitDelayMs: 50,
 };
 const service = await startDomainsOverEpp({ habits: { claims }, endpoint, noticeService });
