@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { releaseMemory, releaseMemoryAtRest } from './release-memory.ts';
+import { releaseMemory, releaseMemoryNowAndThen } from './release-memory.ts';
 
 const LOOK_EVERY_MS = 100;
 const MEBIBYTE = 1_048_576;
@@ -11,28 +11,34 @@ function keepBusy(forMs: number): void {
   while (performance.now() < untilMs);
 }
 
-test('memory is released at the first rest, and once more when a process that grew has come to rest', async (t) => {
+test('memory is released once after the start, and again when a process that grew has come to rest', async (t) => {
   let released = 0;
-  const atRest = releaseMemoryAtRest(() => {
+  let rests = 0;
+  const release = () => {
     released += 1;
-  }, LOOK_EVERY_MS);
-  t.after(() => atRest.stop());
-  keepBusy(2 * LOOK_EVERY_MS);
-  assert.equal(released, 0, 'it was busy from the start');
-  while (released === 0) await wait(LOOK_EVERY_MS);
-  await wait(3 * LOOK_EVERY_MS);
-  assert.equal(released, 1, 'it came to rest, and did not grow');
+  };
+  const atFirstRest = () => {
+    rests += 1;
+  };
+  const memory = releaseMemoryNowAndThen(release, { atFirstRest, lookEveryMs: LOOK_EVERY_MS });
+  t.after(() => memory.stop());
+  while (released === 0) await work();
+  assert.deepEqual([released, rests], [1, 0], 'what starting left goes from a process that is busy, too');
   const grown = Buffer.alloc(64 * MEBIBYTE, 'x');
-  for (let looks = 0; looks < 5; looks += 1) {
-    keepBusy(LOOK_EVERY_MS / 2);
-    await wait(LOOK_EVERY_MS / 2);
-  }
-  assert.equal(released, 1, 'it was busy');
+  for (let looks = 0; looks < 5; looks += 1) await work();
+  assert.deepEqual([released, rests], [1, 0], 'it was busy');
   while (released === 1) await wait(LOOK_EVERY_MS);
+  assert.equal(rests, 1);
   await wait(3 * LOOK_EVERY_MS);
-  assert.equal(released, 2, 'it came to rest, and grew no more');
+  assert.deepEqual([released, rests], [2, 1], 'it came to rest, and grew no more');
   assert.equal(grown.at(-1), 'x'.charCodeAt(0));
 });
+
+/** Half of the time between two looks. */
+async function work(): Promise<void> {
+  keepBusy(LOOK_EVERY_MS / 2);
+  await wait(LOOK_EVERY_MS / 2);
+}
 
 test('what nothing refers to any more is given back to the system', () => {
   let garbage: object[] | undefined = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));

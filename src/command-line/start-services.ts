@@ -20,7 +20,7 @@ import { explainListenError } from './hold-port.ts';
 import { listPending, migrationSources } from './migrations.ts';
 import { openVault } from './open-store.ts';
 import type { ProcessGroup } from './processes/join-processes.ts';
-import { releaseMemory, releaseMemoryAtRest } from './release-memory.ts';
+import { releaseMemory, releaseMemoryNowAndThen } from './release-memory.ts';
 import type { ServedService, ServerDependencies } from './served-service.ts';
 import { type Service, serviceName } from './service-name.ts';
 import type { Place } from './service-place.ts';
@@ -94,20 +94,15 @@ export async function startServices(
   const told = running.map(welcome).join('\n');
   if (group === undefined) process.stdout.write(told);
   else group.tellServing(told);
-  // One that is killed later has told the next start what it compiled. What takes long is done before somebody asks.
-  const chores = [
-    flushCompileCache,
-    ...running.map(
-      ({ served }) =>
-        () =>
-          served.app.renderDocument(),
-    ),
-  ];
-  const atRest = releaseMemoryAtRest(() => {
-    for (const chore of chores.splice(0)) watch.ignoring(chore);
-    watch.ignoring(releaseMemory);
+  const memory = releaseMemoryNowAndThen(() => watch.ignoring(releaseMemory), {
+    // What takes long is done before somebody asks.
+    atFirstRest() {
+      // One that is killed later has told the next start what it compiled.
+      watch.ignoring(flushCompileCache);
+      for (const { served } of running) watch.ignoring(() => served.app.renderDocument());
+    },
   });
-  opened.defer(async () => atRest.stop());
+  opened.defer(async () => memory.stop());
   return running;
 }
 

@@ -48,7 +48,9 @@ async function send(deps: ResendDependencies, row: DomainRow): Promise<void> {
     await workspaceDb(db, row.workspace_id).updateTable('domains').set(again).where('id', '=', row.id).execute();
     return;
   }
-  await dropDone(deps, row, change);
+  // A holder that its registry takes from nobody does not keep the rest from being made: that is sent by itself next.
+  const { registrant } = change;
+  await dropDone(deps, row, outcome.kind === 'rejected' && registrant !== undefined ? { registrant } : change);
   // What it shows now is read with the next sweep.
   const unread = { synced_at: null };
   await workspaceDb(db, row.workspace_id).updateTable('domains').set(unread).where('id', '=', row.id).execute();
@@ -58,23 +60,44 @@ async function send(deps: ResendDependencies, row: DomainRow): Promise<void> {
     'the registry refused a change that waited',
   );
   // Nobody has asked for the lock that every new name gets.
-  if (members.some((member) => member !== 'transferLocked')) await tellOwner(deps, row, outcome);
+  if (registrant !== undefined) await tellOfHolder(deps, row, outcome);
+  else if (members.some((member) => member !== 'transferLocked')) await tellOfSettings(deps, row, outcome);
 }
 
 /** Who was answered that the change is pending. */
-async function tellOwner({ db, logger, mailer }: ResendDependencies, row: DomainRow, refusal: Refusal): Promise<void> {
-  const owner = await getRegistrant(workspaceDb(db, row.workspace_id));
+async function tellOfSettings(deps: ResendDependencies, row: DomainRow, refusal: Refusal): Promise<void> {
   const { domain: unicode } = toUnicode(row.name);
-  const text = `Hello ${owner.name},
-
-you asked for the settings of ${unicode} to be changed. Its registry has refused that: they are as they were.
+  await tellOwner(deps, row, {
+    subject: `The settings of ${unicode} were not changed`,
+    text: `you asked for the settings of ${unicode} to be changed. Its registry has refused that: they are as they were.
 
 ${explainRefusal('settings', row.name, refusal)}
 
-See GET /domains/${row.name}, and PATCH /domains/${row.name}/settings to ask again.
-`;
+See GET /domains/${row.name}, and PATCH /domains/${row.name}/settings to ask again.`,
+  });
+}
+
+/** Whose data have changed, or whose name has come from another registrar. */
+async function tellOfHolder(deps: ResendDependencies, row: DomainRow, refusal: Refusal): Promise<void> {
+  const { domain: unicode } = toUnicode(row.name);
+  await tellOwner(deps, row, {
+    subject: `The registry of ${unicode} has not taken your data`,
+    text: `the registry of ${unicode} was sent who its holder is, and has refused it: it keeps the data that it had.
+
+${explainRefusal('settings', row.name, refusal)}
+
+See GET /registrant for what it was sent, and PATCH /registrant to change it, which sends it again.`,
+  });
+}
+
+async function tellOwner(
+  { db, logger, mailer }: ResendDependencies,
+  row: DomainRow,
+  { subject, text }: { readonly subject: string; readonly text: string },
+): Promise<void> {
+  const { email, name } = await getRegistrant(workspaceDb(db, row.workspace_id));
   try {
-    await mailer.send({ to: owner.email, subject: `The settings of ${unicode} were not changed`, text });
+    await mailer.send({ to: email, subject, text: `Hello ${name},\n\n${text}\n` });
   } catch (error) {
     logger.error({ err: error, domain: row.name }, 'the owner of a name was not told that its change was refused');
   }

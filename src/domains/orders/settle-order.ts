@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Transaction } from '../../kernel/db/database.ts';
+import type { WaitingChange } from '../changes/index.ts';
 import { appendEvent, appendEvents } from '../events/index.ts';
 import {
   type DomainRow,
@@ -13,6 +14,7 @@ import {
   lockDomain,
   reported,
 } from '../portfolio/index.ts';
+import { getRegistrant, missingContact, registrantAtRegistry } from '../registrant.ts';
 import { expectMessages } from '../registry/duties.ts';
 import type { Registry, RegistryDomain } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
@@ -101,7 +103,7 @@ async function recordPaidTerm(
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,
-      ...ofNewName(order, info, parts),
+      ...(await ofNewName(tx, order, info, parts)),
       // The registrar that had the name knows its auth code.
       ...(order.kind === 'transfer' ? { auth_code_until: parts.now, auth_code_look_at: parts.now } : {}),
       // Buying a further term takes back a scheduled release.
@@ -113,27 +115,39 @@ async function recordPaidTerm(
     .executeTakeFirst();
 }
 
-/** Beside what waits to be changed already, such as its holder. */
-const withLock = sql<string>`coalesce(change_wanted, '{}'::jsonb) || '{"transferLocked": true}'::jsonb`;
-
-/** What its registry gives back for a while, and the lock that is put on it next. */
-function ofNewName(
-  { kind, name }: OrderRow,
+/** What its registry gives back for a while, and what is to be changed there next: the lock, and of a name that has come its holder. */
+async function ofNewName(
+  tx: Transaction,
+  { kind, name, workspace_id }: OrderRow,
   info: RegistryDomain | undefined,
   { now, registry }: { readonly registry: Settlement['registry']; readonly now: Date },
 ) {
   if (kind !== 'registration' && kind !== 'transfer') return {};
-  const { addGrace, locksNewNames } = registry.habitsOf(name);
+  const habits = registry.habitsOf(name);
+  const { addGrace, locksNewNames } = habits;
   const isLocked = info?.statuses.includes('clientTransferProhibited') === true;
+  const holder = kind === 'transfer' ? await getRegistrant(workspaceDb(tx, workspace_id)) : undefined;
+  const wanted: WaitingChange = {
+    ...(locksNewNames === true && !isLocked ? { transferLocked: true } : {}),
+    // A registry leaves it with the contacts of who had it before.
+    ...(holder === undefined || missingContact([habits], holder.contact).length > 0
+      ? {}
+      : { registrant: registrantAtRegistry(holder) }),
+  };
   const createdAt = info === undefined ? now : new Date(info.createdAt);
   return {
     registrant_since: now,
     ...(kind === 'registration' && addGrace !== undefined
       ? { add_grace_until: addDays(createdAt, addGrace.days), add_grace_fee_cents: addGrace.feeCents }
       : {}),
-    ...(locksNewNames === true && !isLocked
-      ? { change_wanted: withLock, change_wanted_at: now, change_look_at: now }
-      : {}),
+    ...(Object.keys(wanted).length === 0
+      ? {}
+      : {
+          // Beside what waits to be changed already.
+          change_wanted: sql<string>`coalesce(change_wanted, '{}'::jsonb) || ${JSON.stringify(wanted)}::jsonb`,
+          change_wanted_at: now,
+          change_look_at: now,
+        }),
   };
 }
 

@@ -1,7 +1,6 @@
 /** A consent, and what follows from the second one. */
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Transaction } from '../../kernel/db/database.ts';
-import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
 import { hashToken } from '../access/tokens.ts';
@@ -10,7 +9,6 @@ import type { PriceBook } from '../prices/price-book.ts';
 import {
   isAddressTaken,
   lockRegistrant,
-  registrantAtRegistry,
   saveAddress,
   saveRegistrant,
   type WorkspaceRegistrant,
@@ -26,6 +24,7 @@ import {
   type RegistrantChangeRow,
 } from './registrant-change.ts';
 import { type ChangedJob, TELL_CHANGED } from './send-consents.ts';
+import { tellRegistries } from './tell-registries.ts';
 
 interface ConsentDependencies {
   readonly clock: Clock;
@@ -106,11 +105,9 @@ async function make(
   await noteRegistrantChange(deps, tx, workspaceId, after);
   // Whoever has consented reads the mail of the address.
   await confirmAddress(tx, workspaceId, after, now);
-  await changeNames(tx, workspaceId, {
-    after,
-    now,
-    locking: change.locks_transfers ? consentingTldsOf(deps.prices, now) : [],
-  });
+  await tellRegistries(tx, workspaceId, after, now);
+  const locking = change.locks_transfers ? consentingTldsOf(deps.prices, now) : [];
+  await lockTransfers(tx, workspaceId, { locking, now });
   const before = { name: present.name, organization: present.contact.organization ?? null, email: present.email };
   const wanted = { name, organization, email };
   await appendEvent(tx, workspaceId, { type: 'registrant.changed', data: { ...wanted, previous: before } });
@@ -120,26 +117,12 @@ async function make(
   }
 }
 
-/** The registry of each name is told of its holder, with what else waits to be changed there; of a name that is about to come, once it has. */
-async function changeNames(
+async function lockTransfers(
   tx: Transaction,
   workspaceId: string,
-  {
-    after,
-    locking,
-    now,
-  }: { readonly after: WorkspaceRegistrant; readonly now: Date; readonly locking: readonly ConsentingTld[] },
+  { locking, now }: { readonly locking: readonly ConsentingTld[]; readonly now: Date },
 ): Promise<void> {
   const locks = locking.filter(({ lockDays }) => lockDays > 0);
-  await tx.query({
-    text: `
-      update domains.domains set
-        change_wanted = coalesce(change_wanted, '{}'::jsonb) || $2::jsonb,
-        change_wanted_at = coalesce(change_wanted_at, $3),
-        change_look_at = $3
-      where workspace_id = $1 and state <> 'gone'`,
-    values: [workspaceId, json({ registrant: registrantAtRegistry(after) }), now],
-  });
   await tx.query({
     text: `
       update domains.domains domain set

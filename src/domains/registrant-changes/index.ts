@@ -8,3 +8,4 @@ export {
 } from './registrant-change.ts';
 export { requestChange } from './request-change.ts';
 export { defineRegistrantChanges } from './send-consents.ts';
+export { tellRegistries } from './tell-registries.ts';

@@ -61,6 +61,10 @@ async function holderOf(name: string) {
     roles: contacts.length,
   };
 }
+async function cityOf(name: string) {
+  const { registrant } = done(await epp.core.infoDomain(epp.ours, { name }));
+  return done(await epp.core.infoContact(epp.ours, { id: registrant })).postalInfo[0]?.city;
+}
 const statusesOf = async (name: string) => done(await epp.core.infoDomain(epp.ours, { name })).statuses;
 
 describe('another name of the registrant', () => {
@@ -126,7 +130,7 @@ describe('another name of the registrant', () => {
     assert.equal((await unlock()).status, 200);
   });
 
-  test('is so at once where no TLD of the names wants consents, and reaches no registry', async () => {
+  test('is so at once where no TLD of the names wants consents, and is told to the registry, as the rest of the contact is', async () => {
     const workspace = await owner();
     const bought = await workspace.post('/domains', { domain: 'plain.co.uk', confirm_price: 8.9 });
     assert.equal(bought.status, 201, bought.text);
@@ -134,7 +138,10 @@ describe('another name of the registrant', () => {
     const { body } = await workspace.patch('/registrant', { name: 'At Once' });
     assert.deepEqual([body.name, body.change], ['At Once', null]);
     await work();
-    assert.deepEqual(await holderOf('plain.co.uk'), before);
+    assert.deepEqual(await holderOf('plain.co.uk'), { ...before, name: 'At Once' });
+    const { city } = (await workspace.patch('/registrant', { contact: { city: 'Leeds' } })).body.contact;
+    await work();
+    assert.deepEqual([city, await cityOf('plain.co.uk')], ['Leeds', 'Leeds']);
   });
 });
 
@@ -306,17 +313,50 @@ describe('a registry', () => {
   });
 });
 
+/** It is with another registrar, and asked for. */
+async function startTransfer(workspace: TestWorkspace, domain: string): Promise<void> {
+  const id = `OF-${domain.replace('.com', '').toUpperCase()}`;
+  done(await epp.core.createContact(epp.theirs, testContact(id)));
+  const name = { name: domain, years: 1, registrant: id, authInfo: 'auth-of-theirs' };
+  done(await epp.core.createDomain(epp.theirs, name));
+  const moved = await workspace.post(`/domains/${domain}/transfer`, { confirm_price: 11.9, auth_code: name.authInfo });
+  assert.equal(moved.body.status, 'Pending', moved.text);
+}
+
+describe('a name that comes from another registrar', () => {
+  test('has its holder in place of who had it there, and its lock', async () => {
+    const workspace = await owner();
+    await startTransfer(workspace, 'came.com');
+    done(await epp.core.approveTransfer(epp.theirs, { name: 'came.com' }));
+    await service.later(3_600_000);
+    await work();
+    const { email, isAlone, name } = await holderOf('came.com');
+    assert.deepEqual([email, isAlone, name], [emailOf(workspace), true, 'Test']);
+    assert.ok((await statusesOf('came.com')).includes('clientTransferProhibited'));
+  });
+
+  test('keeps who had it where its registry refuses another holder, of which its owner is told, and has its lock all the same', async () => {
+    const workspace = await owner();
+    await startTransfer(workspace, 'stuck.com');
+    done(await epp.core.approveTransfer(epp.theirs, { name: 'stuck.com' }));
+    deliver(({ kind }) => (kind === 'contact:create' ? { kind: 'refused', code: 2308 } : undefined));
+    await service.later(3_600_000);
+    await work();
+    epp.clock.advance(3_600_000);
+    await work();
+    assert.equal(done(await epp.core.infoDomain(epp.ours, { name: 'stuck.com' })).registrant, 'OF-STUCK');
+    assert.ok((await statusesOf('stuck.com')).includes('clientTransferProhibited'));
+    assert.equal(mailsTo(emailOf(workspace), 'The registry of stuck.com has not taken your data').length, 1);
+  });
+});
+
 test('a name that is on its way from another registrar has the new holder once it has come', async () => {
   const workspace = await owner();
-  done(await epp.core.createContact(epp.theirs, testContact('ON-ITS-WAY')));
-  const name = { name: 'coming.com', years: 1, registrant: 'ON-ITS-WAY', authInfo: 'auth-of-theirs' };
-  done(await epp.core.createDomain(epp.theirs, name));
-  const moved = await workspace.post('/domains/coming.com/transfer', { confirm_price: 11.9, auth_code: name.authInfo });
-  assert.equal(moved.body.status, 'Pending', moved.text);
+  await startTransfer(workspace, 'coming.com');
   const email = `coming-${workspace.userId}@example.com`;
   await workspace.patch('/registrant', { email });
   for (const to of [emailOf(workspace), email]) await give(await codeTo(to));
-  done(await epp.core.approveTransfer(epp.theirs, { name: name.name }));
+  done(await epp.core.approveTransfer(epp.theirs, { name: 'coming.com' }));
   await service.later(3_600_000);
   await work();
   assert.equal((await holderOf('coming.com')).email, email);

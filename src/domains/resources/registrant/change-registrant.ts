@@ -1,7 +1,14 @@
-/** PATCH /registrant. What takes consents waits for them; the rest is so at once. */
+/** PATCH /registrant. What takes consents waits for them; the rest is so at once, and the registries of all names are told. */
+import { isDeepStrictEqual } from 'node:util';
 import type { WorkspaceChange } from '../../operation.ts';
 import { lockRegistrant, saveRegistrant, type WorkspaceRegistrant } from '../../registrant.ts';
-import { consentingTldsOf, endChange, requestChange, wantsConsents } from '../../registrant-changes/index.ts';
+import {
+  consentingTldsOf,
+  endChange,
+  requestChange,
+  tellRegistries,
+  wantsConsents,
+} from '../../registrant-changes/index.ts';
 import type { RegistrantContact } from '../../tables.ts';
 import { isSameIdentity, noteRegistrantChange } from '../../verifications/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
@@ -28,6 +35,7 @@ export function changeRegistrant(deps: RegistrantDependencies) {
       isOther && (wanted.email !== before.email || (await wantsConsents(db, consentingTldsOf(prices, clock.now()))));
     const after = waits ? withIdentityOf(before, wanted) : wanted;
     await saveRegistrant(db, after);
+    if (!isDeepStrictEqual(after, before)) await tellRegistries(tx, caller.workspaceId, after, clock.now());
     if (waits) {
       const { contact, email, name } = wanted;
       await requestChange(deps, tx, caller.workspaceId, {

@@ -40,7 +40,7 @@ export function registrantOperations(deps: RegistrantDependencies) {
       scope: 'write',
       summary: 'Change the registrant',
       description:
-        'For domains that are registered from now on; those of before keep the holder that the registry has. Where a domain’s TLD wants it, another name or organization has the e-mail address to be confirmed anew, or waits for the consent of both registrants (`change`), as another e-mail address always does: what was consented to is told to the registries of all domains.',
+        'The registries of all domains are told; the owner is mailed where one refuses it. Where a domain’s TLD wants it, another name or organization has the e-mail address to be confirmed anew, or waits for the consent of both registrants (`change`), as another e-mail address always does.',
       body: RegistrantChange,
       example: { contact: { city: 'Berlin', country: 'DE' } },
       reply: Registrant,
