@@ -35,7 +35,6 @@ export function changeRegistrant(deps: RegistrantDependencies) {
       isOther && (wanted.email !== before.email || (await wantsConsents(db, consentingTldsOf(prices, clock.now()))));
     const after = waits ? withIdentityOf(before, wanted) : wanted;
     await saveRegistrant(db, after);
-    if (!isDeepStrictEqual(after, before)) await tellRegistries(tx, caller.workspaceId, after, clock.now());
     if (waits) {
       const { contact, email, name } = wanted;
       await requestChange(deps, tx, caller.workspaceId, {
@@ -47,6 +46,8 @@ export function changeRegistrant(deps: RegistrantDependencies) {
       await endChange(db, clock.now());
       await noteRegistrantChange(deps, tx, caller.workspaceId, after);
     }
+    // Names are locked last, as wherever a registrant changes.
+    if (!isDeepStrictEqual(after, before)) await tellRegistries(tx, caller.workspaceId, after, clock.now());
     return renderRegistrant(deps, db, after);
   };
 }
