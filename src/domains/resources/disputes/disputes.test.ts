@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test';
 import { startStripe } from '../../../../test/fakes/stripe-server.ts';
 import type { TestWorkspace } from '../../../../test/support/domains.ts';
 import { DAY_MS, refusal, startOrders } from '../../../../test/support/orders.ts';
+import { eventually } from '../../../../test/support/turns.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 import type { Message } from '../../mail/index.ts';
 import { createOperator } from '../../operator/index.ts';
@@ -178,8 +179,13 @@ describe('a disputed top-up', () => {
     stripe.closeDispute(dispute.id, 'won');
     await tell('closed', dispute);
     await domains.renewals.runDue();
-    const { body } = await workspace.get(`/domains/${domain}`);
-    assert.ok(new Date(body.renewal.billed_until) > new Date(waiting.billed_until), JSON.stringify(body.renewal));
+    // The registry may answer later than the run waits.
+    await eventually(async () => {
+      await domains.orders.sweep();
+      const { renewal } = (await workspace.get(`/domains/${domain}`)).body;
+      return new Date(renewal.billed_until) > new Date(waiting.billed_until) ? true : undefined;
+    }, `${domain} is renewed`);
+    await service.assertBooksAreRight();
   });
 });
 
