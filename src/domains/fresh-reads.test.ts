@@ -4,32 +4,18 @@ import { after, before, test } from 'node:test';
 import { NAMESERVERS, startDomains, type TestDomains } from '../../test/support/domains.ts';
 import { noteStatements } from '../../test/support/noted-database.ts';
 import { type Client, createClient } from '../../test/support/platform.ts';
+import { takingPublisher } from '../../test/support/taking-publisher.ts';
 import { createHostedZone } from '../../test/support/zones.ts';
 import type { Database } from '../kernel/db/database.ts';
 import { mintId } from '../kernel/ids/ids.ts';
 import { issueToken, revokeToken } from './access/tokens.ts';
-import type { ZonePublisher } from './dns/publisher.ts';
-
-/** Takes everything: these tests look at the zones' rows. */
-const publisher = (): ZonePublisher => ({
-  kind: 'embedded',
-  supportsDnssec: false,
-  publish: async () => undefined,
-  remove: async () => undefined,
-  sign: async () => [],
-  unsign: async () => undefined,
-  addKey: async () => [],
-  retireKeys: async () => undefined,
-  start: async () => undefined,
-  stop: async () => undefined,
-});
 
 let one: TestDomains;
 let other: TestDomains;
 before(async () => {
-  one = await startDomains({ publisher });
+  one = await startDomains({ publisher: () => takingPublisher });
   const deaf: Database = { ...noteStatements(one.db).db, listen: async () => async () => undefined };
-  other = await startDomains({ publisher, sharing: { db: deaf, vault: one.vault } });
+  other = await startDomains({ publisher: () => takingPublisher, sharing: { db: deaf, vault: one.vault } });
 });
 after(async () => {
   await other.close();

@@ -19,6 +19,7 @@ import { createLogger } from '../../src/kernel/log/log.ts';
 import { startStripe } from '../fakes/stripe-server.ts';
 import { NAMESERVERS, startDomains } from '../support/domains.ts';
 import type { Answer } from '../support/platform.ts';
+import { takingPublisher } from '../support/taking-publisher.ts';
 import { eventually } from '../support/turns.ts';
 import {
   CLAIMED_NAME,
@@ -91,18 +92,7 @@ const service = await startDomains({
     returnUrl: 'https://shop.example/',
     logger,
   }),
-  publisher: () => ({
-    kind: 'powerdns',
-    supportsDnssec: true,
-    publish: async () => undefined,
-    remove: async () => undefined,
-    sign: async () => [],
-    unsign: async () => undefined,
-    addKey: async () => [],
-    retireKeys: async () => undefined,
-    start: async () => undefined,
-    stop: async () => undefined,
-  }),
+  publisher: () => ({ ...takingPublisher, kind: 'powerdns', supportsDnssec: true }),
   delegations: { find: async () => ({ nameservers: NAMESERVERS, ttlSeconds: 300 }) },
   parts: {
     noticeService: {
