@@ -1,4 +1,4 @@
-import { linkPage } from '../../link-page.ts';
+import { linkPage } from '../link-page.ts';
 
 export const showConsentPage = linkPage({
   title: 'Consent to the change of the holder',

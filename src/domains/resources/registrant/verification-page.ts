@@ -1,4 +1,4 @@
-import { linkPage } from '../../link-page.ts';
+import { linkPage } from '../link-page.ts';
 
 export const showVerificationPage = linkPage({
   title: 'Confirm your e-mail address',

@@ -1,4 +1,4 @@
-import { linkPage } from '../../link-page.ts';
+import { linkPage } from '../link-page.ts';
 
 export const showSignInPage = linkPage({
   title: 'Sign in',

@@ -2,8 +2,8 @@
  * The page that a mailed link leads to. Its code stands behind `#`, which browsers send to nobody, so it is in no log; and it is used by a press
  * of the button, so that no scanner of mails uses it up.
  */
-import { hashSource } from '../kernel/http/content-security-policy.ts';
-import { html, type TextReply } from '../kernel/http/reply.ts';
+import { hashSource } from '../../kernel/http/content-security-policy.ts';
+import { html, type TextReply } from '../../kernel/http/reply.ts';
 
 interface LinkPage {
   readonly title: string;
