@@ -3,7 +3,7 @@ import type { ColumnType, Generated } from 'kysely';
 import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
 import type { ClaimsAcceptance, TrademarkClaim } from './registry/claims-notices.ts';
-import type { DsRecord, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
+import type { DsRecord, RegistryDomain, RegistryFee, RegistryMessage, UpdateCommand } from './registry/registry.ts';
 import type { CommandWindow } from './registry/turns/command-window.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
@@ -218,6 +218,18 @@ interface UnknownMessagesTable {
   received_at: Date;
   name: string;
   text: string;
+}
+
+interface DeferredMessagesTable {
+  registry: string;
+  message_id: string;
+  queued_at: Date;
+  kind: RegistryMessage['kind'];
+  name: string;
+  text: string;
+  application_id: string | null;
+  received_at: Date;
+  look_at: Date;
 }
 
 interface RegistryBalancesTable {
@@ -533,6 +545,7 @@ export interface SystemTables extends WorkspaceTables {
   receipt_numbers: ReceiptNumbersTable;
   sign_ins: SignInsTable;
   unknown_messages: UnknownMessagesTable;
+  deferred_messages: DeferredMessagesTable;
   registry_balances: RegistryBalancesTable;
   registry_allowances: RegistryAllowancesTable;
   registry_duties: RegistryDutiesTable;

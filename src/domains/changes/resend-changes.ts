@@ -3,9 +3,10 @@ import { toUnicode } from 'tr46';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Mailer } from '../mail/index.ts';
-import type { DomainRow } from '../portfolio/index.ts';
+import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
 import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import {
   type ChangeDependencies,
@@ -23,10 +24,10 @@ interface ResendDependencies extends ChangeDependencies {
 
 const BATCH_SIZE = 20;
 
-/** Those that are due, once. Any number of processes may do so at a time. */
-export async function resendChanges(deps: ResendDependencies, signal?: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps)) {
-    if (signal?.aborted === true) return;
+/** Those of these zones that are due, once. Any number of processes may do so at a time. */
+export async function resendChanges(deps: ResendDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
+  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
+    if (signal.aborted) return;
     const row = await claim(deps, workspaceId, id);
     if (row !== undefined) await send(deps, row);
   }
@@ -103,12 +104,13 @@ async function tellOwner(
   }
 }
 
-function listDue({ clock, db }: ResendDependencies) {
+function listDue({ clock, db }: ResendDependencies, zones: Zones) {
   return systemDb(db)
     .selectFrom('domains')
     .select(['id', 'workspace_id'])
     .where('change_look_at', '<=', clock.now())
     .where('state', '=', 'active')
+    .where(isUnderZones(zones))
     .orderBy('change_look_at')
     .limit(BATCH_SIZE)
     .execute();

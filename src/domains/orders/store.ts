@@ -1,8 +1,9 @@
 /** Rows of orders. Every query of a caller is scoped to one workspace by the handle that it is given. */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
 import { countLapsed, isFree } from '../lapsed-leases.ts';
-import { isUnder } from '../portfolio/index.ts';
+import { isUnderZones } from '../portfolio/index.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import type { OrderState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
@@ -205,14 +206,6 @@ export async function endOrder(
     .executeTakeFirst();
 }
 
-/** What names lie under: one of these, none of these, or anything. */
-export type Zones = { readonly only: readonly string[] } | { readonly not: readonly string[] } | undefined;
-
-function isUnderOne(zones: Zones): RawBuilder<boolean> {
-  if (zones === undefined) return sql<boolean>`true`;
-  return 'only' in zones ? isUnder(zones.only) : sql<boolean>`not ${isUnder(zones.not)}`;
-}
-
 /** Orders of every workspace that are due, those that have waited longest, in the order in which they were placed. */
 export async function listDueOrders(
   db: SystemDb,
@@ -225,7 +218,7 @@ export async function listDueOrders(
     .select(['workspace_id', 'id', 'created_at'])
     .where('next_look_at', '<=', now)
     .where(isLive)
-    .where(isUnderOne(zones))
+    .where(isUnderZones(zones))
     .where(isFree(LEASE, now))
     .orderBy('next_look_at')
     .limit(limit)

@@ -12,7 +12,7 @@ import {
 import type { RegistrantContact } from '../../tables.ts';
 import { isSameIdentity, noteRegistrantChange } from '../../verifications/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
-import { normalizeEmail } from '../accounts/index.ts';
+import { contactTexts, normalizeEmail, requirePlain } from '../accounts/index.ts';
 import { type RegistrantDependencies, renderRegistrant } from './get-registrant.ts';
 import type { Registrant, RegistrantChange } from './schema.ts';
 
@@ -22,6 +22,7 @@ type Request = WorkspaceChange<{ body: RegistrantChange }>;
 export function changeRegistrant(deps: RegistrantDependencies) {
   return async ({ body, caller, tx }: Request): Promise<Registrant> => {
     const { clock, prices } = deps;
+    requirePlain({ name: body.name, ...contactTexts(body.contact) });
     const db = workspaceDb(tx, caller.workspaceId);
     const before = await lockRegistrant(db);
     const wanted = {

@@ -1,5 +1,7 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
+import { HttpReply } from '../../../kernel/http/operation.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { NOT_KEPT } from '../../list-page.ts';
 import type { WorkspaceRead } from '../../operation.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
 import { getRegistrant, missingContact, type WorkspaceRegistrant } from '../../registrant.ts';
@@ -17,9 +19,10 @@ export interface RegistrantDependencies {
 }
 
 export function showRegistrant(deps: RegistrantDependencies) {
-  return async ({ caller, db }: WorkspaceRead): Promise<Registrant> => {
+  return async ({ caller, db }: WorkspaceRead): Promise<HttpReply<Registrant>> => {
     const scoped = workspaceDb(db, caller.workspaceId);
-    return renderRegistrant(deps, scoped, await getRegistrant(scoped));
+    const registrant = await renderRegistrant(deps, scoped, await getRegistrant(scoped));
+    return new HttpReply(200, registrant, NOT_KEPT);
   };
 }
 

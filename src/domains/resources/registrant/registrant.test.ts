@@ -56,13 +56,15 @@ test('what is absent stays, null removes, and nothing is half done', async () =>
   assert.deepEqual((await workspace.get('/registrant')).body, changed);
 });
 
-test('bad_request: nothing to change, a blank, an unknown member, what is no address', async () => {
+test('bad_request: nothing to change, a blank, an unknown member, what is no address or no line of text', async () => {
   const workspace = await service.owner();
   for (const body of [
     {},
     { contact: {} },
     { name: ' ' },
     { contact: { city: '' } },
+    { name: 'Ada\tKing' },
+    { contact: { street: '1 Mill Lane\r\nFlat 2' } },
     { contact: { planet: 'Earth' } },
     { email: 'nobody' },
   ]) {
