@@ -3,7 +3,14 @@ import type { ColumnType, Generated } from 'kysely';
 import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
 import type { ClaimsAcceptance, TrademarkClaim } from './registry/claims-notices.ts';
-import type { DsRecord, RegistryDomain, RegistryFee, RegistryMessage, UpdateCommand } from './registry/registry.ts';
+import type {
+  DsRecord,
+  Registrant,
+  RegistryDomain,
+  RegistryFee,
+  RegistryMessage,
+  UpdateCommand,
+} from './registry/registry.ts';
 import type { CommandWindow } from './registry/turns/command-window.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
@@ -266,18 +273,23 @@ interface UnassignedNamesTable {
   order_id: string;
 }
 
-export type OrderKind = 'registration' | 'renewal' | 'transfer' | 'restoration';
+export type OrderKind = 'registration' | 'renewal' | 'transfer' | 'restoration' | 'trade';
 export type OrderState = 'paying' | 'held' | 'submitted' | 'pending' | 'completed' | 'failed';
 
 /** What the registry had of a name before anything was sent for its order. */
 export interface Baseline {
-  /** `unknown`: something may have been sent before the registry was asked. */
-  readonly kind: 'absent' | 'foreign' | 'ours' | 'unknown';
+  /**
+   * `unknown`: something may have been sent before the registry was asked. Of a trade: `held`, by whom the order wants it to be; `trading`, a trade is
+   * under way; else `not_held`.
+   */
+  readonly kind: 'absent' | 'foreign' | 'ours' | 'unknown' | 'held' | 'trading' | 'not_held';
   /** When the registry was asked. */
   readonly at: string;
   /** The object's id, where there was one and the registry showed it. */
   readonly registryId?: string;
   readonly expiresAt?: string;
+  /** Of the last trade before, by the registry's clock. */
+  readonly tradeRequestedAt?: string;
 }
 
 interface OrdersTable {
@@ -294,6 +306,8 @@ interface OrdersTable {
   sealed_auth_code: string | null;
   baseline: Json<Baseline | null> | null;
   registry_fee: Json<RegistryFee | null> | null;
+  holder: Json<Registrant | null> | null;
+  lock_days: number | null;
   claims_acceptance: Json<ClaimsAcceptance | null> | null;
   signed_mark: string | null;
   is_application: Generated<boolean>;

@@ -28,3 +28,13 @@ export function pricesWithConsent(lockDaysByTld: Readonly<Record<string, number>
     list: (at) => standardPrices.list(at).map((terms) => ({ ...terms, changeLockDays: lockDaysByTld[terms.tld] })),
   };
 }
+
+/** The program's own prices; another holder costs so much, and locks transfers for so many days. */
+export function pricesWithTrades(tradeCents: number, changeLockDays?: number): PriceBook {
+  const traded = (terms: TldTerms): TldTerms => ({ ...terms, tradeCents, changeLockDays });
+  return {
+    ...standardPrices,
+    list: (at) => standardPrices.list(at).map(traded),
+    get: (tld, at) => traded(standardPrices.get(tld, at)),
+  };
+}

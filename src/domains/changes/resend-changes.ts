@@ -81,6 +81,15 @@ See GET /domains/${row.name}, and PATCH /domains/${row.name}/settings to ask aga
 /** Whose data have changed, or whose name has come from another registrar. */
 async function tellOfHolder(deps: ResendDependencies, row: DomainRow, refusal: Refusal): Promise<void> {
   const { domain: unicode } = toUnicode(row.name);
+  if (refusal.code === 'needs_trade') {
+    await tellOwner(deps, row, {
+      subject: `${unicode} has another holder at its registry`,
+      text: `the registry of ${unicode} does not have the registrant of your workspace as its holder, and keeps the one that it has.
+
+${explainRefusal('settings', row.name, refusal)}`,
+    });
+    return;
+  }
   await tellOwner(deps, row, {
     subject: `The registry of ${unicode} has not taken your data`,
     text: `the registry of ${unicode} was sent who its holder is, and has refused it: it keeps the data that it had.

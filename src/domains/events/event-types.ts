@@ -7,6 +7,7 @@ export const EVENT_TYPES = [
   'domain.renewed',
   'domain.transferred_in',
   'domain.restored',
+  'domain.traded',
   'domain.expiring',
   'domain.expired',
   'domain.suspended',

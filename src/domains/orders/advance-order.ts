@@ -2,7 +2,7 @@
 import { noteCreditRefusal } from '../balances/index.ts';
 import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
 import { getRegistrantOfName, registrantAtRegistry } from '../registrant.ts';
-import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
+import { explainFailure, explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
 import { RegistryBusy, RegistryUnavailable } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
@@ -86,6 +86,11 @@ async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst:
     order = begun.order;
   }
   if (order.baseline?.kind === 'ours') return orderOutcome(await failAsOurs(deps, order));
+  const obstacle = tradeObstacle(order);
+  if (obstacle !== undefined) {
+    await failOrder(deps, order, { code: 'trade_failed', message: obstacle });
+    return orderOutcome(await reread(deps, order));
+  }
   if (order.state === 'submitted' && hasSent) {
     const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return orderOutcome(seen);
@@ -152,6 +157,21 @@ async function failAsOurs(
   return reread(deps, order);
 }
 
+/** Why nothing is sent for a trade: it would be nobody's doing, or another one's. */
+function tradeObstacle({ baseline, name, submissions }: OrderRow): string | undefined {
+  if (submissions > 1) return undefined;
+  if (baseline?.kind === 'held') return `${name} has that holder at its registry already. Nothing was charged.`;
+  if (baseline?.kind !== 'trading') return undefined;
+  return `The registry is giving ${name} another holder already. Wait until that has ended. Nothing was charged.`;
+}
+
+/** The registry has taken it, and has ended it since. */
+async function failAsRefused(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const message = `${explainFailure('trade', order.name)} Nothing was charged.`;
+  await failOrder(deps, order, { code: failureCodeOf(order.kind), message });
+  return reread(deps, order);
+}
+
 async function pay(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
   const outcome = await payOrder(deps, order);
   if (outcome.kind === 'declined') {
@@ -215,6 +235,10 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
       });
     case 'restoration':
       return registry.restore(command);
+    case 'trade': {
+      const { registrant, isPrivate } = await findRegistrant(deps, order);
+      return registry.trade({ ...command, registrant: order.holder ?? registrant, isPrivate });
+    }
     default:
       return order.kind satisfies never;
   }
@@ -337,6 +361,8 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
       return failAsOurs(deps, order, info);
     case 'unclear':
       return waitForOperator(deps, order);
+    case 'refused':
+      return failAsRefused(deps, order);
     case 'nothing':
       return 'nothing';
     default:
@@ -348,6 +374,7 @@ async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<O
   const { evidence, info } = await evidenceOrNothing(deps.registry, order);
   if (evidence === 'done') return (await completeOrder(deps, order, info)) ?? reread(deps, order);
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
+  if (evidence === 'refused') return failAsRefused(deps, order);
   if (evidence === 'nothing' && (await isApplicationRejected(deps, order))) {
     await failOrder(deps, order, applicationFailure(order));
     return reread(deps, order);
@@ -355,7 +382,8 @@ async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<O
   const waitedMs = deps.clock.now().getTime() - order.created_at.getTime();
   const db = workspaceDb(deps.db, order.workspace_id);
   const now = deps.clock.now();
-  if (waitedMs > PENDING_LIMIT_MS && evidence !== 'under_way' && !order.is_application) {
+  const isSentAgain = !order.is_application && order.kind !== 'trade';
+  if (waitedMs > PENDING_LIMIT_MS && evidence !== 'under_way' && isSentAgain) {
     const counted = await countSubmission(db, order.id, now);
     return counted === undefined ? reread(deps, order) : submit(deps, counted);
   }
@@ -450,7 +478,7 @@ async function scheduleCheck(
 
 function pendingCheckMs({ application_id: applicationId, kind }: OrderRow): number {
   if (applicationId !== null) return APPLICATION_LOOK_MS;
-  return kind === 'transfer' ? PENDING_TRANSFER_CHECK_MS : PENDING_CHECK_MS;
+  return kind === 'transfer' || kind === 'trade' ? PENDING_TRANSFER_CHECK_MS : PENDING_CHECK_MS;
 }
 
 function dateAfter({ clock }: OrderDependencies, ms: number): Date {

@@ -1,6 +1,7 @@
 /** What the registry shows of an order's command. */
 import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
-import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import { type Registry, type RegistryDomain, type RegistryTrade, RegistryUnavailable } from '../registry/registry.ts';
+import { isHolder } from '../registry/same-holder.ts';
 import { addYears } from '../registry/term.ts';
 import type { OrderRow } from './order.ts';
 
@@ -9,15 +10,16 @@ import type { OrderRow } from './order.ts';
  * - `under_way`: its command is pending.
  * - `ours_before`: the name is with our registrar account, and not by this order.
  * - `unclear`: it is done, and by whom the registry does not tell.
+ * - `refused`: its command was taken, and has failed since.
  */
-export type Evidence = 'done' | 'under_way' | 'ours_before' | 'unclear' | 'nothing';
+export type Evidence = 'done' | 'under_way' | 'ours_before' | 'unclear' | 'refused' | 'nothing';
 
 /** How far the registry's clock and ours may be apart. */
 const CLOCK_TOLERANCE_MS = 3_600_000;
 
 /** `isAnnounced`: a message of the registry says that a transfer of ours has ended. Throws `RegistryUnavailable`. */
 export async function readEvidence(
-  registry: Pick<Registry, 'transferOf'>,
+  registry: Pick<Registry, 'tradeOf' | 'transferOf'>,
   order: OrderRow,
   info: RegistryDomain | undefined,
   { isAnnounced = false }: { readonly isAnnounced?: boolean } = {},
@@ -40,9 +42,20 @@ export async function readEvidence(
       // One that waits for its report is sent that.
       if (statuses.some((status) => IN_REDEMPTION.includes(status))) return 'nothing';
       return order.state === 'pending' ? 'done' : whoRestored(order, info);
+    case 'trade':
+      if (info?.isOurs !== true || order.holder === null) return 'nothing';
+      if (info.holder !== undefined && isHolder(info.holder, order.holder)) return 'done';
+      return whatBecameOfTrade(order, await registry.tradeOf(order.name));
     default:
       return order.kind satisfies never;
   }
+}
+
+/** Only one that is newer than those before the order is its own. The holder is shown once it is approved, sooner or later. */
+function whatBecameOfTrade({ baseline }: OrderRow, trade: RegistryTrade | undefined): Evidence {
+  const before = new Date(baseline?.tradeRequestedAt ?? 0);
+  if (trade === undefined || new Date(trade.requestedAt) <= before) return 'nothing';
+  return trade.state === 'refused' ? 'refused' : 'under_way';
 }
 
 /**
@@ -61,7 +74,7 @@ const IN_REDEMPTION: readonly string[] = ['redemptionPeriod', 'pendingRestore', 
 
 /** As `readEvidence`; `nothing` where the registry does not answer. */
 export async function evidenceOrNothing(
-  registry: Pick<Registry, 'info' | 'transferOf'>,
+  registry: Pick<Registry, 'info' | 'tradeOf' | 'transferOf'>,
   order: OrderRow,
 ): Promise<{ readonly evidence: Evidence; readonly info: RegistryDomain | undefined }> {
   try {

@@ -169,12 +169,16 @@ async function applyMessage(deps: OrderDependencies, member: RegistryMember, mes
       return completeByName(deps, name, 'renewal', failure.queuedAt);
     case 'transfer_completed':
       return completeByName(deps, name, 'transfer', failure.queuedAt);
+    case 'trade_completed':
+      return completeByName(deps, name, 'trade', failure.queuedAt);
     case 'registration_failed':
       return failByName(deps, name, 'registration', failure);
     case 'renewal_failed':
       return failByName(deps, name, 'renewal', failure);
     case 'transfer_failed':
       return failByName(deps, name, 'transfer', failure);
+    case 'trade_failed':
+      return failByName(deps, name, 'trade', failure);
     case 'transferred_away':
       await announceTransfer(deps.db, name, deps.clock.now());
       return syncLostDomain(deps, name);
@@ -226,6 +230,8 @@ async function failByName(
   const info = await deps.registry.info(name);
   const evidence = await readEvidence(deps.registry, order, info);
   if (evidence === 'done' || evidence === 'under_way') return;
+  // A registry that tells of trades and shows none of the order's has sent this about an earlier one.
+  if (kind === 'trade' && evidence === 'nothing' && (await deps.registry.tradeOf(name)) !== undefined) return;
   if (applicationId !== undefined && order.application_id === applicationId) {
     await failOrder(deps, order, { ...applicationFailure(order), registrySaid: reason });
     return;

@@ -26,6 +26,8 @@ export type NewOrder = Pick<
   | 'sealed_auth_code'
   | 'baseline'
   | 'registry_fee'
+  | 'holder'
+  | 'lock_days'
   | 'price_unasked'
   | 'claims_acceptance'
   | 'signed_mark'
@@ -48,6 +50,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
       ...order,
       baseline: order.baseline === null ? null : json(order.baseline),
       registry_fee: order.registry_fee === null ? null : json(order.registry_fee),
+      holder: order.holder === null ? null : json(order.holder),
       claims_acceptance: order.claims_acceptance === null ? null : json(order.claims_acceptance),
       updated_at: order.created_at,
       error_code: null,

@@ -18,8 +18,8 @@ export interface Margin {
   readonly cents: number;
 }
 
-/** What the registry asks for a year, and for a transfer. */
-export interface Costs extends Readonly<Partial<Record<FeeCommand, number>>> {
+/** What the registry asks for a year, for a transfer, and for another holder. */
+export interface Costs extends Readonly<Partial<Record<FeeCommand | 'trade', number>>> {
   readonly currency: string;
 }
 

@@ -44,6 +44,8 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
     create: (command) => change(command, (member, sent) => member.create(sent)),
     renew: (command) => change(command, (member, sent) => member.renew(sent)),
     decideTransfer: (command) => change(command, (member, sent) => member.decideTransfer(sent)),
+    trade: (command) => change(command, (member, sent) => member.trade(sent)),
+    tradeOf: (name) => read(name, (member) => member.tradeOf(name)),
     transfer: (command) => change(command, (member, sent) => member.transfer(sent)),
     update: (command) => change(command, (member, sent) => member.update(sent)),
     delete: (command) => change(command, (member, sent) => member.delete(sent)),

@@ -43,6 +43,8 @@ const MEANINGS = [
 
 /** Of the fee extension: of RFC 8748, and the drafts before it. */
 export const FEE_VERSIONS = ['1.0', '0.21', '0.11', '0.9', '0.8', '0.7', '0.6', '0.5'] as const;
+/** The forms of a trade: AFNIC's extension and its version, as the greeting of the registry names it. */
+export const TRADES = ['frnic-1.2', 'frnic-1.4', 'frnic-2.0'] as const;
 /** A registry of several behind one server, as Verisign names it. */
 const product = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
 
@@ -69,6 +71,7 @@ const RegistrySetup = closedObject({
   name_store: Type.Optional(
     Type.Union([Type.Boolean(), Type.Record(Type.String({ pattern: '^[a-z0-9.-]{1,253}$' }), product)]),
   ),
+  trade: Type.Optional(oneOf(TRADES)),
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
   add_grace: Type.Optional(
@@ -106,6 +109,7 @@ const PricesSetup = closedObject({
       register: Type.Optional(amount),
       renew: Type.Optional(amount),
       transfer: Type.Optional(amount),
+      trade: Type.Optional(amount),
       restore: Type.Optional(amount),
     }),
   ),

@@ -20,6 +20,7 @@ import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts
 import { acknowledgeMessage, pollMessage } from './read-messages.ts';
 import { REQUIRED_CONTACT } from './registrant-contact.ts';
 import { RegistryLink, type RegistryRules } from './registry-link.ts';
+import { queryTrade, tradeDomain } from './trade-domain.ts';
 import { updateDomain } from './update-domain.ts';
 
 /**
@@ -64,6 +65,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     subProductOf: options.subProductOf,
     idnRulesOf: options.idnRulesOf,
     launchPhaseOf: options.launchPhaseOf,
+    tradeUri: options.tradeUri,
     lacksPoll: options.lacksPoll ?? false,
     checkBatchSize: options.checkBatchSize ?? 10,
     checkTimeoutMs: options.checkTimeoutMs ?? 10_000,
@@ -73,6 +75,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     autoRenewGraceDays: options.autoRenewGraceDays,
     addGrace: options.addGrace,
     locksNewNames: options.locksNewNames,
+    trades: options.tradeUri !== undefined,
     requiredContact: contactModel === 'none' ? [] : REQUIRED_CONTACT,
   };
   const member: RegistryMember = {
@@ -99,6 +102,8 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     create: (command) => settle(() => createDomain(link.forName(command.name), command)),
     renew: (command) => settle(() => renewDomain(link.forName(command.name), command)),
     transfer: (command) => settle(() => transferDomain(link.forName(command.name), command)),
+    trade: (command) => settle(() => tradeDomain(link.forName(command.name), command)),
+    tradeOf: (name) => read(() => queryTrade(link.forName(name), name)),
     decideTransfer: (command) => settle(() => decideTransfer(link.forName(command.name), command)),
     update: (command) => settle(() => updateDomain(link.forName(command.name), command)),
     delete: (command) => settle(() => deleteDomain(link.forName(command.name), command)),

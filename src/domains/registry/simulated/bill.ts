@@ -54,6 +54,8 @@ function centsOf(fees: Fees, kind: ChargeKind, years: number): number {
       return fees.renewCents * years;
     case 'transfer':
       return fees.transferCents;
+    case 'trade':
+      return fees.tradeCents ?? 0;
     case 'restore':
       return fees.restoreCents + fees.renewCents * years;
   }

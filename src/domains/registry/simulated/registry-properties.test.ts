@@ -218,6 +218,7 @@ function stateOf(drawn: {
     phaseUntil: null,
     autoRenewUntil: null,
     pending: renewsAt === null ? null : { ...pending, completesAt: renewsAt },
+    trade: null,
     transfer: movesAt === null ? null : { ...transfer, actedAt: movesAt, fails, expiresAt },
     contacts: [],
     nameservers: [],

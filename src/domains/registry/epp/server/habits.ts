@@ -37,6 +37,8 @@ export interface ServerHabits {
   readonly claims?: ReadonlyMap<string, string> | undefined;
   /** Names of these zones come with a signed mark alone. `applications`: each create is an application, which the registry decides about later. */
   readonly sunrise?: { readonly zones: readonly string[]; readonly applications: boolean } | undefined;
+  /** The namespace of the extension by which another holder is a trade. Undefined: it is an update. */
+  readonly tradeUri?: string | undefined;
   /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
   readonly idn?: { readonly uri: IdnTable['uri']; readonly tables: readonly string[] } | undefined;
 }
@@ -49,12 +51,14 @@ export const DEFAULT_HABITS: ServerHabits = {
   feeUris: [FEE],
 };
 
-export function extensionUrisOf({ claims, dnssec, feeUris, idn, subProducts, sunrise }: ServerHabits): string[] {
+export function extensionUrisOf(habits: ServerHabits): string[] {
+  const { claims, dnssec, feeUris, idn, subProducts, sunrise, tradeUri } = habits;
   return [
     ...(dnssec === 'none' ? [] : [SEC_DNS]),
     ...[RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO],
     ...(subProducts === undefined ? [] : [NAME_STORE]),
     ...(idn === undefined ? [] : [idn.uri]),
+    ...(tradeUri === undefined ? [] : [tradeUri]),
     ...(claims === undefined && sunrise === undefined ? [] : [LAUNCH]),
   ];
 }
