@@ -3,7 +3,7 @@ import type { ColumnType, Generated } from 'kysely';
 import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
 import type { ClaimsAcceptance, TrademarkClaim } from './registry/claims-notices.ts';
-import type { DsRecord, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
+import type { DsRecord, LaunchPhaseName, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
 import type { CommandWindow } from './registry/turns/command-window.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
@@ -285,7 +285,11 @@ interface OrdersTable {
   claims_acceptance: Json<ClaimsAcceptance | null> | null;
   signed_mark: string | null;
   is_application: Generated<boolean>;
+  launch_phase: Json<LaunchPhaseName | null> | null;
   application_id: string | null;
+  application_cents: Generated<number>;
+  application_refunded: Generated<boolean>;
+  application_taken_at: Date | null;
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;

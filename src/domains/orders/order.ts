@@ -25,17 +25,18 @@
  *   waits where a notice has to be accepted (settle-launch.ts); each for a bounded time.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
- * - An application in a sunrise is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
- *   the operator.
+ * - An application in a launch is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
+ *   the operator. What it costs is captured as soon as the registry has taken it, where it does not come back (applications.ts).
  * - A restoration is done when the name is ours and not in its redemption period any more; after a lost answer, when the name was changed last while
  *   commands left for it. Else it may have been restored by hand, and waits for the operator.
  * - One acquisition of a name, one renewal of a term, one restoration of a name at a time, and one order of an Idempotency-Key: unique indexes keep that.
  */
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
+import type { ApplicationPrice } from '../prices/price.ts';
 import type { RenewalFee } from '../prices/quote.ts';
 import type { ClaimsAcceptance } from '../registry/claims-notices.ts';
-import type { RegistryFee } from '../registry/registry.ts';
+import type { LaunchPhaseName, RegistryFee } from '../registry/registry.ts';
 import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
 
@@ -61,8 +62,12 @@ export interface Purchase {
   readonly fee?: RegistryFee | undefined;
   /** Of a name that a trademark claims. */
   readonly claimsAcceptance?: ClaimsAcceptance | undefined;
-  /** In a sunrise. */
-  readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean } | undefined;
+  /** Of the holder of a trademark. */
+  readonly signedMark?: string | undefined;
+  /** In which the name is applied for; absent: it is no application. */
+  readonly launchPhase?: LaunchPhaseName | undefined;
+  /** What of the price is for the application. */
+  readonly application?: ApplicationPrice | undefined;
   /** What auto-renew will cost a name with a price of its own. */
   readonly renewalFee?: RenewalFee | undefined;
   /** The registry did not say the price, or what the launch demands: it is asked before anything is charged or sent (settle-price.ts). */
@@ -125,14 +130,6 @@ const failureCodes = {
   transfer: 'transfer_failed',
   restoration: 'restore_failed',
 } as const;
-
-/** The registry has given the name to somebody else, or to nobody. */
-export function applicationFailure({ name }: Pick<OrderRow, 'name'>): OrderFailure {
-  return {
-    code: 'registration_failed',
-    message: `The registry has rejected the application for ${name}. Nothing was charged.`,
-  };
-}
 
 /** The code of a refusal by the registry. */
 export function failureCodeOf(kind: OrderKind): (typeof failureCodes)[OrderKind] {

@@ -29,6 +29,9 @@ export type NewOrder = Pick<
   | 'claims_acceptance'
   | 'signed_mark'
   | 'is_application'
+  | 'launch_phase'
+  | 'application_cents'
+  | 'application_refunded'
   | 'state'
   | 'submissions'
   | 'sent_at'
@@ -48,6 +51,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
       baseline: order.baseline === null ? null : json(order.baseline),
       registry_fee: order.registry_fee === null ? null : json(order.registry_fee),
       claims_acceptance: order.claims_acceptance === null ? null : json(order.claims_acceptance),
+      launch_phase: order.launch_phase === null ? null : json(order.launch_phase),
       updated_at: order.created_at,
       error_code: null,
       error_message: null,

@@ -25,6 +25,14 @@ export function renderOrder(row: OrderRow): Order {
     status: row.notice_until === null ? STATUS[row.state] : 'NoticeRequired',
     failure: row.state === 'failed' ? { error: row.error_code ?? 'internal', message: row.error_message ?? '' } : null,
     ...(row.application_id !== null && { application_id: row.application_id }),
+    ...(row.launch_phase && {
+      application: {
+        ...row.launch_phase,
+        price: toEuros(row.application_cents),
+        refunded_when_lost: row.application_refunded,
+        taken_at: row.application_taken_at?.toISOString() ?? null,
+      },
+    }),
     ...(accepted && {
       claims_notice: {
         id: accepted.noticeId,
