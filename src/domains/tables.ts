@@ -5,6 +5,7 @@ import type { RenewalFee } from './prices/quote.ts';
 import type { ClaimsAcceptance, TrademarkClaim } from './registry/claims-notices.ts';
 import type {
   DsRecord,
+  LaunchPhaseName,
   Registrant,
   RegistryDomain,
   RegistryFee,
@@ -311,7 +312,11 @@ interface OrdersTable {
   claims_acceptance: Json<ClaimsAcceptance | null> | null;
   signed_mark: string | null;
   is_application: Generated<boolean>;
+  launch_phase: Json<LaunchPhaseName | null> | null;
   application_id: string | null;
+  application_cents: Generated<number>;
+  application_refunded: Generated<boolean>;
+  application_taken_at: Date | null;
   state: OrderState;
   submissions: Generated<number>;
   lease_until: Date | null;

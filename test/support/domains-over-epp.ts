@@ -50,7 +50,7 @@ export async function startDomainsOverEpp({
 }: {
   readonly endpoint?: Partial<EppRegistryOptions>;
   readonly messages?: MessageHabits;
-  readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'publisher'>;
+  readonly parts?: Pick<TestDomainsOptions, 'delegations' | 'payments' | 'publisher'>;
   /** See `GivenDependencies`. */
   readonly leaseBeatMs?: number;
   /** Where notices of trademark claims come from. */

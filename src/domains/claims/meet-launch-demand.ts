@@ -1,6 +1,7 @@
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Caller } from '../access/caller.ts';
 import { type ClaimsAcceptance, isAcceptanceLive } from '../registry/claims-notices.ts';
+import type { LaunchDemand, LaunchPhaseName } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { type ClaimsDependencies, notShownHere, readLaunchDemand } from './launch-demand.ts';
 import { findNotice } from './store.ts';
@@ -21,14 +22,15 @@ export interface GivenForLaunch {
 /** What goes with the order; empty where nothing is needed. */
 export interface LaunchTerms {
   readonly claimsAcceptance?: ClaimsAcceptance;
-  readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean };
+  readonly signedMark?: string;
+  /** In which it is applied for; absent: it is no application. */
+  readonly launchPhase?: LaunchPhaseName;
 }
 
 /** What the registration of a name needs of its customer. */
 export type LaunchNeed =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'signed_mark'; readonly signedMark: string; readonly isApplication: boolean }
-  | { readonly kind: 'claims_notice'; readonly lookupKey: string };
+  | Exclude<LaunchDemand, { readonly kind: 'refused' | 'signed_mark' }>
+  | (Extract<LaunchDemand, { readonly kind: 'signed_mark' }> & { readonly signedMark: string });
 
 /** How far callers' clocks may be from ours. */
 const CLOCK_TOLERANCE_MS = 300_000;
@@ -44,13 +46,14 @@ export async function meetLaunchDemand(
   { notice, signedMark }: GivenForLaunch,
 ): Promise<LaunchTerms> {
   const need = await readLaunchNeed(deps, name, signedMark);
+  const applied = need.application && { launchPhase: need.application };
   switch (need.kind) {
     case 'none':
-      return {};
+      return { ...applied };
     case 'signed_mark':
-      return { sunrise: { signedMark: need.signedMark, isApplication: need.isApplication } };
+      return { signedMark: need.signedMark, ...applied };
     case 'claims_notice':
-      return { claimsAcceptance: await acceptNotice(deps, caller, name, notice) };
+      return { claimsAcceptance: await acceptNotice(deps, caller, name, notice), ...applied };
     default:
       return need satisfies never;
   }
@@ -65,7 +68,7 @@ export async function keepForLaunch(
 ): Promise<LaunchTerms> {
   return {
     ...(notice !== undefined && { claimsAcceptance: await acceptNotice(deps, caller, name, notice) }),
-    ...(signedMark !== undefined && { sunrise: { signedMark, isApplication: false } }),
+    ...(signedMark !== undefined && { signedMark }),
   };
 }
 

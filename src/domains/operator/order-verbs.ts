@@ -77,6 +77,12 @@ function describe(order: OrderRow): AnswerOf<DomainVerbs, 'show_order'> {
     attention_reason: order.attention_reason,
     ended_at: order.ended_at?.toISOString() ?? null,
     application_id: order.application_id,
+    application: order.launch_phase && {
+      ...order.launch_phase,
+      amount_cents: order.application_cents,
+      refunded_when_lost: order.application_refunded,
+      taken_at: order.application_taken_at?.toISOString() ?? null,
+    },
     claims_notice: order.claims_acceptance && {
       id: order.claims_acceptance.noticeId,
       accepted_at: order.claims_acceptance.acceptedAt,

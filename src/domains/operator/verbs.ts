@@ -30,8 +30,19 @@ const order = Type.Object({
   attention_since: Type.Union([Type.String(), Type.Null()]),
   attention_reason: Type.Union([Type.String(), Type.Null()]),
   ended_at: Type.Union([Type.String(), Type.Null()]),
-  /** Of an application in a sunrise, as the registry calls it. */
+  /** Of an application in a launch, as the registry calls it. */
   application_id: Type.Union([Type.String(), Type.Null()]),
+  /** The phase that it is of, what of the amount it costs, and since when that is spent. */
+  application: Type.Union([
+    Type.Object({
+      phase: Type.String(),
+      name: Type.Optional(Type.String()),
+      amount_cents: Type.Integer(),
+      refunded_when_lost: Type.Boolean(),
+      taken_at: Type.Union([Type.String(), Type.Null()]),
+    }),
+    Type.Null(),
+  ]),
   /** Of a trademark claim: what its customer accepted, and when. */
   claims_notice: Type.Union([Type.Object({ id: Type.String(), accepted_at: Type.String() }), Type.Null()]),
   /** Until when its customer may accept the notice of a trademark claim that it waits for. */

@@ -9,19 +9,13 @@ import { memberOf } from '../registry/routing-registry.ts';
 import { addYears } from '../registry/term.ts';
 import { inTurnSince } from '../registry/turns/command-turn.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import { applicationFailure, askedApplicationOf, explainMoney } from './applications.ts';
 import { attentionOf, NO_CREDIT, nextCreditLookMs, nextTurnLookMs, nextUnknownLookMs } from './attention.ts';
 import { lacksBaseline, takeBaseline } from './baseline.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import { type Evidence, evidenceOrNothing, readEvidence } from './evidence.ts';
 import { keepLease } from './keep-lease.ts';
-import {
-  applicationFailure,
-  failureCodeOf,
-  type OrderFailure,
-  type OrderOutcome,
-  type OrderRow,
-  orderOutcome,
-} from './order.ts';
+import { failureCodeOf, type OrderFailure, type OrderOutcome, type OrderRow, orderOutcome } from './order.ts';
 import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
@@ -33,7 +27,7 @@ import { noteUnassigned } from './unassigned-names.ts';
 const PENDING_CHECK_MS = 30_000;
 const PENDING_TRANSFER_CHECK_MS = 900_000;
 /** Nothing comes of looking at it but by the registry's message, or by its end. */
-const APPLICATION_LOOK_MS = 3_600_000;
+export const APPLICATION_LOOK_MS = 3_600_000;
 /** A command that is pending for longer is sent again, which ends in a definite answer. */
 const PENDING_LIMIT_MS = 14 * 86_400_000;
 
@@ -151,7 +145,7 @@ async function failAsOurs(
   await noteUnassigned(deps, { name, registryId, expiresAt, orderId: order.id });
   await failOrder(deps, order, {
     code: failureCodeOf(kind),
-    message: `${name} is not available. Nothing was charged.`,
+    message: `${name} is not available. ${explainMoney(order)}`,
     ...(rejection === undefined ? {} : { registrySaid: rejection.reason }),
   });
   return reread(deps, order);
@@ -223,6 +217,7 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
         isPrivate,
         claimsNotice: order.claims_acceptance ?? undefined,
         signedMark: order.signed_mark ?? undefined,
+        application: order.launch_phase ?? undefined,
       });
     }
     case 'renewal':
@@ -376,7 +371,7 @@ async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<O
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   if (evidence === 'refused') return failAsRefused(deps, order);
   if (evidence === 'nothing' && (await isApplicationRejected(deps, order))) {
-    await failOrder(deps, order, applicationFailure(order));
+    await failOrder(deps, order, applicationFailure(order, deps.clock.now()), { isApplicationLost: true });
     return reread(deps, order);
   }
   const waitedMs = deps.clock.now().getTime() - order.created_at.getTime();
@@ -417,9 +412,10 @@ const RESTORED_BY_WHOM =
   '`ironcraft domains order complete`, or `cancel` where somebody restored the name by hand.';
 
 async function isApplicationRejected({ registry }: OrderDependencies, order: OrderRow): Promise<boolean> {
-  if (order.application_id === null) return false;
+  const application = askedApplicationOf(order);
+  if (application === undefined) return false;
   try {
-    return (await registry.applicationOf(order.name, order.application_id)) === 'rejected';
+    return (await registry.applicationOf(application)) === 'rejected';
   } catch (error) {
     if (error instanceof RegistryUnavailable) return false;
     throw error;

@@ -1,6 +1,7 @@
 /** Spending calls: see order.ts for the states of an order. */
 
 export { leaseAndAdvanceOrder } from './advance-order.ts';
+export { requirePhase } from './applications.ts';
 export { listAttention } from './attention.ts';
 export { defineOrderAudit } from './audit-orders.ts';
 export { buy, joinOrder, placeRenewal } from './buy.ts';

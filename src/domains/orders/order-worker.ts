@@ -21,13 +21,14 @@ import { type Zones, zonesByRegistry } from '../registry/routing-registry.ts';
 import { inBackground, withSignal } from '../registry/turns/command-turn.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import { leaseAndAdvanceOrder } from './advance-order.ts';
+import { APPLICATION_LOOK_MS, leaseAndAdvanceOrder } from './advance-order.ts';
+import { applicationFailure, explainMoney, isAboutApplication } from './applications.ts';
 import { deferMessage, followDeferred } from './deferred-messages.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { readEvidence } from './evidence.ts';
-import { applicationFailure, failureCodeOf } from './order.ts';
+import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
-import { completeOrder, failOrder } from './settle-order.ts';
+import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
 import { createUnansweredNames, type UnansweredNames } from './unanswered-names.ts';
 import { keepUnknownMessage } from './unknown-messages.ts';
@@ -161,7 +162,7 @@ function logUnread(
 async function applyMessage(deps: OrderDependencies, member: RegistryMember, message: RegistryMessage): Promise<void> {
   const { name, kind, text, queuedAt } = message;
   const { id: registry } = member;
-  const failure = { reason: text, queuedAt: new Date(queuedAt), applicationId: message.applicationId };
+  const failure = { reason: text, queuedAt: new Date(queuedAt), message };
   switch (kind) {
     case 'registration_completed':
       return completeByName(deps, name, 'registration', failure.queuedAt);
@@ -189,7 +190,7 @@ async function applyMessage(deps: OrderDependencies, member: RegistryMember, mes
       return announceTransfer(deps.db, name, deps.clock.now());
     case 'notice':
       deps.logger.info({ registry, name, kind, text }, 'message of the registry');
-      return;
+      return message.applicationId === undefined ? undefined : noteApplication(deps, message);
     case 'low_balance':
       deps.logger.error({ registry, text }, 'the registry says that our account there has little left');
       return message.balance === undefined ? undefined : noteBalance(deps, member, message.balance);
@@ -211,6 +212,14 @@ async function completeByName(deps: OrderDependencies, name: string, kind: Order
   if (evidence === 'done') await completeOrder(deps, order, info);
 }
 
+/** The registry works on an application: of one whose answer was lost it is known now that it has arrived. */
+async function noteApplication(deps: OrderDependencies, message: RegistryMessage): Promise<void> {
+  const order = await findLiveOrderOfName(systemDb(deps.db), message.name, 'registration');
+  if (order?.application_id !== null || !isAboutApplication(order, message)) return;
+  const nextLookAt = new Date(deps.clock.now().getTime() + APPLICATION_LOOK_MS);
+  await markPending(deps, order, nextLookAt, message.applicationId);
+}
+
 /**
  * Fails the order, unless the registry's object shows otherwise. A message from before the order is about an earlier one:
  * failing for it would refund a name that is still being registered.
@@ -220,10 +229,10 @@ async function failByName(
   name: string,
   kind: Exclude<OrderKind, 'restoration'>,
   {
-    applicationId,
+    message,
     reason,
     queuedAt,
-  }: { readonly applicationId?: string | undefined; readonly reason: string; readonly queuedAt: Date },
+  }: { readonly message: RegistryMessage; readonly reason: string; readonly queuedAt: Date },
 ): Promise<void> {
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
@@ -232,14 +241,15 @@ async function failByName(
   if (evidence === 'done' || evidence === 'under_way') return;
   // A registry that tells of trades and shows none of the order's has sent this about an earlier one.
   if (kind === 'trade' && evidence === 'nothing' && (await deps.registry.tradeOf(name)) !== undefined) return;
-  if (applicationId !== undefined && order.application_id === applicationId) {
-    await failOrder(deps, order, { ...applicationFailure(order), registrySaid: reason });
+  if (isAboutApplication(order, message)) {
+    const failure = { ...applicationFailure(order, deps.clock.now()), registrySaid: reason };
+    await failOrder(deps, order, failure, { isApplicationLost: true });
     return;
   }
   if (kind === 'registration' && info === undefined && (await isTaken(deps, name))) return;
   await failOrder(deps, order, {
     code: failureCodeOf(kind),
-    message: `${explainFailure(kind, name)} Nothing was charged.`,
+    message: `${explainFailure(kind, name)} ${explainMoney(order)}`,
     registrySaid: reason,
   });
 }

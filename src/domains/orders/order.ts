@@ -25,8 +25,8 @@
  *   waits where a notice has to be accepted (settle-launch.ts); each for a bounded time.
  * - An acquisition is done only by what it did: what the registry had of the name before is written down first (baseline.ts), and what it
  *   shows afterwards is held against that (evidence.ts).
- * - An application in a sunrise is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
- *   the operator.
+ * - An application in a launch is not sent again where it may have arrived, as the registry may take two. Its end is told by the registry, or by
+ *   the operator. What it costs is captured as soon as the registry has taken it, where it does not come back (applications.ts).
  * - A restoration is done when the name is ours and not in its redemption period any more; after a lost answer, when the name was changed last while
  *   commands left for it. Else it may have been restored by hand, and waits for the operator.
  * - A trade is done when the registry shows the holder that it was bought for, and did not before. It has failed when the registry says so of a trade
@@ -36,9 +36,10 @@
  */
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
+import type { ApplicationPrice } from '../prices/price.ts';
 import type { RenewalFee } from '../prices/quote.ts';
 import type { ClaimsAcceptance } from '../registry/claims-notices.ts';
-import type { Registrant, RegistryFee } from '../registry/registry.ts';
+import type { LaunchPhaseName, Registrant, RegistryFee } from '../registry/registry.ts';
 import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
 
@@ -64,8 +65,12 @@ export interface Purchase {
   readonly fee?: RegistryFee | undefined;
   /** Of a name that a trademark claims. */
   readonly claimsAcceptance?: ClaimsAcceptance | undefined;
-  /** In a sunrise. */
-  readonly sunrise?: { readonly signedMark: string; readonly isApplication: boolean } | undefined;
+  /** Of the holder of a trademark. */
+  readonly signedMark?: string | undefined;
+  /** In which the name is applied for; absent: it is no application. */
+  readonly launchPhase?: LaunchPhaseName | undefined;
+  /** What of the price is for the application. */
+  readonly application?: ApplicationPrice | undefined;
   /** Of a trade: who is to hold the name, and for how long transfers are locked afterwards. */
   readonly holder?: { readonly registrant: Registrant; readonly lockDays: number } | undefined;
   /** What auto-renew will cost a name with a price of its own. */
@@ -132,14 +137,6 @@ const failureCodes = {
   restoration: 'restore_failed',
   trade: 'trade_failed',
 } as const;
-
-/** The registry has given the name to somebody else, or to nobody. */
-export function applicationFailure({ name }: Pick<OrderRow, 'name'>): OrderFailure {
-  return {
-    code: 'registration_failed',
-    message: `The registry has rejected the application for ${name}. Nothing was charged.`,
-  };
-}
 
 /** The code of a refusal by the registry. */
 export function failureCodeOf(kind: OrderKind): (typeof failureCodes)[OrderKind] {

@@ -10,6 +10,7 @@ import { holdCharge, isDisputed, refundHeld, release } from '../wallet/index.ts'
 import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/payments/payments.ts';
 import type { SystemDb } from '../workspace-scope.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { heldCentsOf } from './applications.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { describeOrder, type OrderRow } from './order.ts';
 import { updateOrder } from './store.ts';
@@ -94,7 +95,7 @@ export async function recordDecline(tx: Transaction, order: OrderRow, failure: P
     .execute();
 }
 
-/** Gives back what the card was charged, in the transaction that fails the order: the refund itself is sent afterwards. */
+/** Gives back what the card was charged, less what an application has cost, in the transaction that fails the order: the refund itself is sent afterwards. */
 export async function openRefund(tx: Transaction, order: OrderRow): Promise<void> {
   const db = workspaceDb(tx, order.workspace_id);
   const charge = await db
@@ -110,13 +111,15 @@ export async function openRefund(tx: Transaction, order: OrderRow): Promise<void
     return;
   }
   await refundHeld(tx, { workspaceId: order.workspace_id, orderId: order.id });
+  const amountCents = heldCentsOf(order);
+  if (amountCents === 0) return;
   await db
     .insertInto('payments')
     .values({
       id: mintId('pay'),
       kind: 'refund',
       order_id: order.id,
-      amount_cents: order.amount_cents,
+      amount_cents: amountCents,
       state: 'open',
       sealed_instrument: null,
       provider_reference: charge.provider_reference,

@@ -89,7 +89,8 @@ async function insertPurchase(
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
-  const { claimsAcceptance = null, holder, sunrise } = purchase;
+  const { claimsAcceptance = null, holder, launchPhase, signedMark } = purchase;
+  const application = launchPhase === undefined ? undefined : purchase.application;
   const { isPriceUnasked = false } = purchase;
   const isSentAtOnce = instrument === undefined && !isPriceUnasked;
   const now = deps.clock.now();
@@ -114,8 +115,11 @@ async function insertPurchase(
     lock_days: holder?.lockDays ?? null,
     price_unasked: isPriceUnasked,
     claims_acceptance: claimsAcceptance,
-    signed_mark: sunrise?.signedMark ?? null,
-    is_application: sunrise?.isApplication === true,
+    signed_mark: signedMark ?? null,
+    is_application: launchPhase !== undefined,
+    launch_phase: launchPhase ?? null,
+    application_cents: application?.cents ?? 0,
+    application_refunded: application?.isRefunded === true,
     // The command of an order that the wallet pays is sent as soon as this is committed.
     state: instrument === undefined ? 'submitted' : 'paying',
     submissions: isSentAtOnce ? 1 : 0,

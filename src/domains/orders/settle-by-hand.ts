@@ -2,6 +2,7 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { explainMoney } from './applications.ts';
 import { failureCodeOf, type OrderRow } from './order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 
@@ -54,7 +55,7 @@ export async function endByHand(
       ? await completeOrder({ ...hands, registry: UNASKED }, order, undefined)
       : await failOrder(hands, order, {
           code: failureCodeOf(order.kind),
-          message: 'The order was cancelled by the operator.',
+          message: `The order was cancelled by the operator. ${explainMoney(order)}`,
         });
   if (ended === undefined) return undefined;
   await workspaceDb(hands.db, order.workspace_id)

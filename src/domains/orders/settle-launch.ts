@@ -22,7 +22,7 @@ import { findOrder } from './store.ts';
 /** As long as an acceptance counts. */
 const NOTICE_WAIT_MS = 48 * 3_600_000;
 
-export type LaunchTermsOfOrder = Pick<OrderRow, 'claims_acceptance' | 'is_application'>;
+export type LaunchTermsOfOrder = Pick<OrderRow, 'claims_acceptance' | 'launch_phase'>;
 
 export type LaunchOutcome =
   | { readonly kind: 'met'; readonly terms: LaunchTermsOfOrder }
@@ -32,16 +32,16 @@ export type LaunchOutcome =
 export async function settleLaunch(deps: OrderDependencies, order: OrderRow): Promise<LaunchOutcome> {
   const { claims_acceptance: acceptance, name, signed_mark: signedMark } = order;
   const need = await readLaunchNeed(deps, name, signedMark ?? undefined);
+  const launchPhase = need.application ?? null;
   switch (need.kind) {
     case 'none':
-      return { kind: 'met', terms: { claims_acceptance: null, is_application: false } };
     case 'signed_mark':
-      return { kind: 'met', terms: { claims_acceptance: null, is_application: need.isApplication } };
+      return { kind: 'met', terms: { claims_acceptance: null, launch_phase: launchPhase } };
     case 'claims_notice':
       if (acceptance === null || !isAcceptanceLive(acceptance, deps.clock.now())) {
         return { kind: 'notice_wanted', lookupKey: need.lookupKey };
       }
-      return { kind: 'met', terms: { claims_acceptance: acceptance, is_application: false } };
+      return { kind: 'met', terms: { claims_acceptance: acceptance, launch_phase: launchPhase } };
     default:
       return need satisfies never;
   }

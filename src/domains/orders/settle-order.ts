@@ -21,7 +21,8 @@ import { memberOf } from '../registry/routing-registry.ts';
 import { addDays, addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
 import type { PaymentFailure } from '../wallet/payments/payments.ts';
-import { workspaceDb } from '../workspace-scope.ts';
+import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
+import { takeApplication } from './applications.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { factsOf, type OrderFailure, type OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
@@ -243,10 +244,16 @@ export async function markPending(
   nextLookAt: Date,
   applicationId?: string,
 ): Promise<OrderRow | undefined> {
-  const db = workspaceDb(deps.db, order.workspace_id);
   const now = deps.clock.now();
   const change = { state: 'pending', nextLookAt, isLeased: false, applicationId, now } as const;
-  const pending = await updateOrder(db, order.id, ['submitted', 'pending'], change);
+  const mark = (scoped: WorkspaceDb) => updateOrder(scoped, order.id, ['submitted', 'pending'], change);
+  const pending =
+    applicationId === undefined
+      ? await mark(workspaceDb(deps.db, order.workspace_id))
+      : await deps.db.transaction(async (tx) => {
+          const applied = await mark(workspaceDb(tx, order.workspace_id));
+          return applied && takeApplication(tx, applied, now);
+        });
   const member = memberOf(deps.registry, order.name);
   if (member !== undefined && order.state !== 'pending') await expectMessages(deps.db, member.id, now);
   return pending;
@@ -254,24 +261,25 @@ export async function markPending(
 
 /**
  * Nothing was bought: the hold is released or the charge refunded, and a name that was being acquired leaves the
- * portfolio. Where more commands were sent than the caller knows to be answered, another worker has the order; where its notice was accepted
+ * portfolio. `isApplicationLost`: the registry had taken the application, so what that costs is kept where it does not come back. Where more commands were sent than the caller knows to be answered, another worker has the order; where its notice was accepted
  * meanwhile, it goes on: nothing happens. Undefined then, or when the order has ended before.
  */
 export async function failOrder(
   deps: Pick<OrderDependencies, 'db' | 'clock'>,
   order: OrderRow,
   failure: OrderFailure,
-  options: { readonly declined?: PaymentFailure } = {},
+  options: { readonly declined?: PaymentFailure; readonly isApplicationLost?: boolean } = {},
 ): Promise<OrderRow | undefined> {
   const now = deps.clock.now();
   const { workspace_id: workspaceId, domain_id: domainId, name } = order;
   return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, workspaceId);
     await lockDomain(db, domainId);
-    const ended = await endOrder(db, order.id, { now, failure, seen: order });
-    if (ended === undefined) return undefined;
+    const failed = await endOrder(db, order.id, { now, failure, seen: order });
+    if (failed === undefined) return undefined;
+    const ended = options.isApplicationLost === true ? await takeApplication(tx, failed, now) : failed;
     if (options.declined !== undefined) await recordDecline(tx, order, options.declined);
-    else if (order.pays_with === 'card') await openRefund(tx, order);
+    else if (order.pays_with === 'card') await openRefund(tx, ended);
     else if (order.amount_cents > 0) await release(tx, { workspaceId, orderId: order.id });
     if (order.kind === 'renewal') {
       await db

@@ -11,6 +11,7 @@ import { type Quote, quote, quoteTrade } from '../prices/quote.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { quoteRestoration, requireRestorable } from '../restorations/index.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import { requirePhase } from './applications.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { failureCodeOf, type OrderFailure, type OrderRow } from './order.ts';
 import { requireAvailable } from './require-available.ts';
@@ -58,6 +59,7 @@ async function askTerms(deps: OrderDependencies, order: OrderRow): Promise<Price
   const quoted = await quoteOrder(deps, order);
   if (quoted.priceCents !== order.amount_cents) return { kind: 'failed', failure: priceChanged(order, quoted) };
   const launch = order.kind === 'registration' ? await settleLaunch(deps, order) : undefined;
+  if (launch?.kind === 'met') requirePhase(order, quoted.application, launch.terms.launch_phase ?? undefined);
   // Nobody's card is charged, and nobody is asked to accept anything, for a name that is known to be taken.
   if (order.kind === 'registration' && (order.pays_with === 'card' || launch?.kind === 'notice_wanted')) {
     await requireAvailable(deps, order.name);
@@ -105,7 +107,7 @@ function neverSaid({ kind, name }: OrderRow, { message: reason }: RegistryUnavai
 async function saveTerms(
   { db }: OrderDependencies,
   { domain_id, id, workspace_id }: OrderRow,
-  { fee, renewalFee, years }: Quote & { readonly years?: number },
+  { application, fee, renewalFee, years }: Quote & { readonly years?: number },
   launch: LaunchTermsOfOrder | undefined,
 ): Promise<OrderRow | undefined> {
   return db.transaction(async (tx) => {
@@ -120,7 +122,10 @@ async function saveTerms(
           ? {}
           : {
               claims_acceptance: launch.claims_acceptance === null ? null : json(launch.claims_acceptance),
-              is_application: launch.is_application,
+              is_application: launch.launch_phase !== null,
+              launch_phase: launch.launch_phase === null ? null : json(launch.launch_phase),
+              application_cents: application?.cents ?? 0,
+              application_refunded: application?.isRefunded === true,
             }),
       })
       .where('id', '=', id)

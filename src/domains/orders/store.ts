@@ -32,6 +32,9 @@ export type NewOrder = Pick<
   | 'claims_acceptance'
   | 'signed_mark'
   | 'is_application'
+  | 'launch_phase'
+  | 'application_cents'
+  | 'application_refunded'
   | 'state'
   | 'submissions'
   | 'sent_at'
@@ -52,6 +55,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
       registry_fee: order.registry_fee === null ? null : json(order.registry_fee),
       holder: order.holder === null ? null : json(order.holder),
       claims_acceptance: order.claims_acceptance === null ? null : json(order.claims_acceptance),
+      launch_phase: order.launch_phase === null ? null : json(order.launch_phase),
       updated_at: order.created_at,
       error_code: null,
       error_message: null,

@@ -18,11 +18,15 @@ export async function refundEarly(tx: Transaction, place: Place, row: DomainRow)
   if (!isEarly(row)) return 0;
   const orders = await workspaceDb(tx, place.workspaceId)
     .selectFrom('orders')
-    .select('amount_cents')
+    .select(['amount_cents', 'application_cents'])
     .where('domain_id', '=', place.domainId)
     .where('state', '=', 'completed')
     .execute();
-  const paidCents = orders.reduce((sum, { amount_cents: cents }) => sum + Number(cents), 0);
+  // No registry gives an application back.
+  const paidCents = orders.reduce(
+    (sum, order) => sum + Number(order.amount_cents) - Number(order.application_cents),
+    0,
+  );
   const amountCents = paidCents - Number(row.add_grace_fee_cents ?? 0);
   if (amountCents <= 0) return 0;
   return (await refundName(tx, { ...place, amountCents })) ? amountCents : 0;

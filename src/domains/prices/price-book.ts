@@ -5,11 +5,11 @@
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { FeeCommand, RegistryFee } from '../registry/registry.ts';
 import { MAX_CENTS } from './money.ts';
-import { offeredTlds, type TldTerms } from './tlds.ts';
+import { type LaunchTerms, offeredTlds, type TldTerms } from './tlds.ts';
 
 export type RetailPrices = Pick<
   TldTerms,
-  'registerCents' | 'renewCents' | 'transferCents' | 'tradeCents' | 'restoreCents'
+  'registerCents' | 'renewCents' | 'transferCents' | 'tradeCents' | 'restoreCents' | 'applicationCents'
 >;
 
 /** On top of what a registry asks. */
@@ -21,6 +21,8 @@ export interface Margin {
 /** What the registry asks for a year, for a transfer, and for another holder. */
 export interface Costs extends Readonly<Partial<Record<FeeCommand | 'trade', number>>> {
   readonly currency: string;
+  /** An application, beside the registration. */
+  readonly application?: number;
 }
 
 /** Prices from a moment on, until the next begin. */
@@ -40,7 +42,9 @@ export interface Promotion {
 }
 
 export interface SoldTld {
-  readonly terms: Omit<TldTerms, keyof RetailPrices>;
+  readonly terms: Omit<TldTerms, keyof RetailPrices | 'launch'>;
+  /** Undefined: it is not being launched. `until` is a moment; undefined: for ever. */
+  readonly launch?: (LaunchTerms & { readonly until?: Date | undefined }) | undefined;
   /** In the order of time. */
   readonly periods: readonly [PricePeriod, ...PricePeriod[]];
   readonly promotions: readonly Promotion[];
@@ -65,8 +69,11 @@ export interface PriceBook {
   isReserved(name: string): boolean;
   /** Whether this is more than ordinary names of the TLD cost: they have a price of their own. */
   isPremium(tld: string, question: PricedFee, at: Date): boolean;
-  /** What a customer pays for a name with a price of its own; undefined: it is not sold, as its currency has no rate, or for its height. */
-  premiumCents(tld: string, fee: RegistryFee, at: Date): number | undefined;
+  /**
+   * What a customer pays for a name with a price of its own, without its application; undefined: it is not sold, as its currency has no
+   * rate, or for its height.
+   */
+  premiumCents(tld: string, question: Omit<PricedFee, 'years'>, at: Date): number | undefined;
 }
 
 export interface PricedFee {
@@ -98,17 +105,18 @@ export function createPriceBook({ rates, reserved, tlds }: PriceBookOptions): Pr
       if (fee.isPremium !== undefined) return fee.isPremium;
       const sold = byTld.get(tld);
       if (sold === undefined) return false;
+      const feeCents = withoutApplication(sold, { command, fee }, at);
       const cost = costOf(periodAt(sold, at), { command, years, currency: fee.currency });
-      if (cost !== undefined) return fee.cents > cost;
+      if (cost !== undefined) return feeCents > cost;
       // Nobody sells ordinary names below their cost.
       const rate = rateOf(rates, fee.currency);
-      return rate !== undefined && fee.cents * rate > retailFor(termsAt(sold, at), command, years);
+      return rate !== undefined && feeCents * rate > retailFor(termsAt(sold, at), command, years);
     },
-    premiumCents(tld, fee, at) {
+    premiumCents(tld, question, at) {
       const sold = byTld.get(tld);
-      const rate = rateOf(rates, fee.currency);
+      const rate = rateOf(rates, question.fee.currency);
       if (sold === undefined || rate === undefined) return undefined;
-      const cents = withMargin(fee.cents * rate, periodAt(sold, at).margin);
+      const cents = withMargin(withoutApplication(sold, question, at) * rate, periodAt(sold, at).margin);
       return cents > MAX_CENTS ? undefined : cents;
     },
   };
@@ -126,6 +134,14 @@ function retailFor(terms: RetailPrices, command: FeeCommand, years: number): num
   return (command === 'create' ? terms.registerCents : terms.renewCents) * years;
 }
 
+/** Registries tell what an application costs together with its registration. */
+function withoutApplication(sold: SoldTld, { command, fee }: Omit<PricedFee, 'years'>, at: Date): number {
+  const { costs } = periodAt(sold, at);
+  const isApplication = command === 'create' && termsAt(sold, at).launch?.isApplication === true;
+  if (!isApplication || costs?.application === undefined || costs.currency !== fee.currency) return fee.cents;
+  return Math.max(0, fee.cents - costs.application);
+}
+
 function rateOf(rates: ReadonlyMap<string, number>, currency: string): number | undefined {
   return currency === 'EUR' ? 1 : rates.get(currency);
 }
@@ -136,7 +152,15 @@ function periodAt({ periods }: SoldTld, at: Date): PricePeriod {
 
 function termsAt(sold: SoldTld, at: Date): TldTerms {
   const promoted = sold.promotions.filter(({ from, until }) => from <= at && at < until);
-  return Object.assign({}, sold.terms, periodAt(sold, at).retail, ...promoted.map(({ retail }) => retail));
+  const { launch } = sold;
+  const isLaunching = launch !== undefined && (launch.until === undefined || at < launch.until);
+  return Object.assign(
+    {},
+    sold.terms,
+    periodAt(sold, at).retail,
+    ...promoted.map(({ retail }) => retail),
+    isLaunching ? { launch } : {},
+  );
 }
 
 function costOf(

@@ -6,14 +6,15 @@ export type PricedOperation = 'registration' | 'renewal' | 'transfer' | 'trade';
 
 /**
  * The retail price in cents of the whole operation, for all its years: registrations and renewals cost so much a year; a
- * transfer has one price, which buys `transferYears`, and so has a trade, which adds none (its `years` are 0).
+ * transfer has one price, which buys `transferYears`, and so has a trade, which adds none (its `years` are 0). A name that is applied for
+ * costs its application once more.
  * Throws `bad_request` for a number of years that the registry does not sell.
  */
 export function priceCents(terms: TldTerms, operation: PricedOperation, years: number): number {
   requireYearsOf(terms, operation, years);
   switch (operation) {
     case 'registration':
-      return terms.registerCents * years;
+      return terms.registerCents * years + (applicationOf(terms)?.cents ?? 0);
     case 'renewal':
       return terms.renewCents * years;
     case 'transfer':
@@ -21,6 +22,17 @@ export function priceCents(terms: TldTerms, operation: PricedOperation, years: n
     case 'trade':
       return terms.tradeCents;
   }
+}
+
+/** What of a registration's price is for the application; undefined: it is none, or costs no more. */
+export function applicationOf({ applicationCents: cents = 0, launch }: TldTerms): ApplicationPrice | undefined {
+  return launch?.isApplication === true && cents > 0 ? { cents, isRefunded: launch.refundsLost } : undefined;
+}
+
+export interface ApplicationPrice {
+  readonly cents: number;
+  /** It comes back where another has the name. */
+  readonly isRefunded: boolean;
 }
 
 /** Throws `bad_request` for a number of years that the registry does not sell. */

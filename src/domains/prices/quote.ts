@@ -2,7 +2,7 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { type FeeCommand, type Registry, type RegistryFee, RegistryUnavailable } from '../registry/registry.ts';
-import { type PricedOperation, priceCents, requireYearsOf } from './price.ts';
+import { type ApplicationPrice, applicationOf, type PricedOperation, priceCents, requireYearsOf } from './price.ts';
 import type { PriceBook } from './price-book.ts';
 
 export interface QuoteDependencies {
@@ -28,6 +28,8 @@ export interface Quote {
   readonly fee?: RegistryFee | undefined;
   /** Of a name with a price of its own: what auto-renew will cost. */
   readonly renewalFee?: RenewalFee | undefined;
+  /** The part of the price that is for the application; absent: there is none. */
+  readonly application?: ApplicationPrice | undefined;
 }
 
 const commands: Readonly<Record<QuoteRequest['operation'], FeeCommand>> = {
@@ -53,10 +55,11 @@ export async function quote(deps: QuoteDependencies, request: QuoteRequest): Pro
   requireYearsOf(terms, operation, years);
   const command = commands[operation];
   const fee = await askFee(deps, name, command, years);
+  const application = operation === 'registration' ? applicationOf(terms) : undefined;
   if (fee === undefined || !prices.isPremium(tld, { command, fee, years }, now)) {
-    return { priceCents: priceCents(terms, operation, years), fee };
+    return { priceCents: priceCents(terms, operation, years), fee, application };
   }
-  const premiumCents = prices.premiumCents(tld, fee, now);
+  const premiumCents = prices.premiumCents(tld, { command, fee }, now);
   if (premiumCents === undefined) {
     throw new ApiError(failures[operation], {
       message: `${name} has a price of its own at its registry, at which it is not sold here. Nothing was charged.`,
@@ -66,7 +69,12 @@ export async function quote(deps: QuoteDependencies, request: QuoteRequest): Pro
   const renewalYears = terms.renewalYears.min;
   const renewal =
     operation === 'renewal' && years === renewalYears ? fee : await askFee(deps, name, 'renew', renewalYears);
-  return { priceCents: premiumCents, fee, renewalFee: renewal && { ...renewal, years: renewalYears } };
+  return {
+    priceCents: premiumCents + (application?.cents ?? 0),
+    fee,
+    renewalFee: renewal && { ...renewal, years: renewalYears },
+    application,
+  };
 }
 
 /** Of another holder: registries do not say what that costs. Throws `bad_request` for a TLD that is not sold. */

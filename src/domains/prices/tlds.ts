@@ -2,10 +2,20 @@
  * The TLDs that are on offer where no file of the operator's says otherwise, their terms and prices. A change takes effect with the
  * next start; an order keeps the price that it was made at.
  */
+import type { LaunchPhaseName } from '../registry/registry.ts';
 
 export interface YearRange {
   readonly min: number;
   readonly max: number;
+}
+
+/** How a TLD is being launched. */
+export interface LaunchTerms {
+  readonly phase: LaunchPhaseName;
+  /** Names are applied for, and the registry decides later who has them. */
+  readonly isApplication: boolean;
+  /** Whether the price of an application comes back where another has the name. */
+  readonly refundsLost: boolean;
 }
 
 export interface TldTerms {
@@ -21,6 +31,10 @@ export interface TldTerms {
   readonly tradeCents: number;
   /** EUR retail, for bringing a deleted name back; a year that the registry adds costs a renewal. Undefined: it is not sold. */
   readonly restoreCents: number | undefined;
+  /** EUR retail, for an application beside the registration that it leads to; undefined: nothing. */
+  readonly applicationCents?: number | undefined;
+  /** Undefined: anybody registers names at once. */
+  readonly launch?: LaunchTerms | undefined;
   /** What one registration may ask for. */
   readonly registrationYears: YearRange;
   /** What one renewal may ask for; its minimum is what auto-renew buys. */

@@ -92,20 +92,41 @@ export interface Availability {
   readonly launch?: LaunchDemand;
 }
 
+/** A phase of the launch of a TLD (RFC 8334 2.3). */
+export interface LaunchPhaseName {
+  readonly phase: (typeof LAUNCH_PHASES)[number];
+  /** Of a custom phase, as the registry calls it; of another, a part of it. */
+  readonly name?: string;
+}
+
+export const LAUNCH_PHASES = ['sunrise', 'landrush', 'claims', 'open', 'custom'] as const;
+
 /**
  * What has to come with the registration of a name while its TLD is being launched (RFC 8334).
  *
  *   none           anybody may have it
  *   claims_notice  a trademark claims it: whoever wants it reads the notice that the key leads to, and accepts it
- *   signed_mark    it is for the holder of a trademark, who has a signed mark (RFC 7848). `isApplication`: the registry decides later who
- *                  has it, and may take several applications of one registrar, so that none can be repeated unchecked
+ *   signed_mark    it is for the holder of a trademark, who has a signed mark (RFC 7848)
  *   refused        it cannot be registered through us, for a reason that customers may read
+ *
+ * `application`: it is applied for in that phase. The registry decides later who has it, and may take several applications of one
+ * registrar, so that none can be repeated unchecked.
  */
 export type LaunchDemand =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'claims_notice'; readonly lookupKey: string }
-  | { readonly kind: 'signed_mark'; readonly isApplication: boolean }
+  | ((
+      | { readonly kind: 'none' }
+      | { readonly kind: 'claims_notice'; readonly lookupKey: string }
+      | { readonly kind: 'signed_mark' }
+    ) & { readonly application?: LaunchPhaseName })
   | { readonly kind: 'refused'; readonly reason: string };
+
+export interface AskedApplication {
+  readonly name: string;
+  /** The registry's. */
+  readonly id: string;
+  /** In which it was applied for. */
+  readonly phase: LaunchPhaseName;
+}
 
 /** What became of an application. */
 export type ApplicationState = 'pending' | 'allocated' | 'rejected';
@@ -189,6 +210,8 @@ export interface CreateCommand extends Command, PaidCommand {
   readonly claimsNotice?: AcceptedNotice | undefined;
   /** Where the registry demands it: base64 (RFC 7848 2.3). */
   readonly signedMark?: string | undefined;
+  /** It is an application in that phase: in any other it is refused. Undefined: it is none. */
+  readonly application?: LaunchPhaseName | undefined;
 }
 
 export interface RenewCommand extends Command, PaidCommand {
@@ -284,6 +307,8 @@ export interface RegistryMessage {
   readonly text: string;
   /** Of the application that it is about. */
   readonly applicationId?: string | undefined;
+  /** That our side gave the command which it is about, where it tells that. */
+  readonly transactionId?: string | undefined;
   /** Where the message tells it. */
   readonly balance?: RegistryBalance | undefined;
 }
@@ -352,7 +377,7 @@ export interface Registry {
   /** `signedMark`: a name that it is not for is refused. Throws `RegistryUnavailable`. */
   launchDemandOf(name: string, signedMark?: string): Promise<LaunchDemand>;
   /** Undefined: the registry does not tell. Throws `RegistryUnavailable`. */
-  applicationOf(name: string, applicationId: string): Promise<ApplicationState | undefined>;
+  applicationOf(application: AskedApplication): Promise<ApplicationState | undefined>;
   /**
    * Undefined: the registry has no such object, or does not report it yet. One of ours whose creation it has taken and not
    * finished may be reported with the status `pendingCreate`. Throws `RegistryUnavailable`.

@@ -38,7 +38,7 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
     check: (names, options) => checkEverywhere(names, findMember, options),
     feeOf: (question) => read(question.name, (member) => member.feeOf(question)),
     launchDemandOf: (name, mark) => read(name, (member) => member.launchDemandOf(name, mark)),
-    applicationOf: (name, id) => read(name, (member) => member.applicationOf(name, id)),
+    applicationOf: (application) => read(application.name, (member) => member.applicationOf(application)),
     info: (name, options) => read(name, (member) => member.info(name, options)),
     transferOf: (name) => read(name, (member) => member.transferOf(name)),
     create: (command) => change(command, (member, sent) => member.create(sent)),

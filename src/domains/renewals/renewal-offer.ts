@@ -27,6 +27,7 @@ export function renewalOffer(
   if (terms === undefined) return undefined;
   const { renewalYears, maxTermYears } = terms;
   const years = fee?.years ?? renewalYears.min;
-  const cents = fee === null ? priceCents(terms, 'renewal', years) : prices.premiumCents(tld, fee, at);
+  const cents =
+    fee === null ? priceCents(terms, 'renewal', years) : prices.premiumCents(tld, { command: 'renew', fee }, at);
   return cents === undefined ? undefined : { years, priceCents: cents, maxTermYears };
 }

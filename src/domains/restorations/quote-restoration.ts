@@ -53,7 +53,7 @@ export async function quoteRestoration(
     of: number,
   ) => {
     if (fee === undefined || !prices.isPremium(tld, { command, fee, years: of }, pricesAt)) return cents;
-    return prices.premiumCents(tld, fee, pricesAt);
+    return prices.premiumCents(tld, { command, fee }, pricesAt);
   };
   const restoreFee = await ask('restore', 1);
   const renewFee = years === 0 ? undefined : await ask('renew', years);

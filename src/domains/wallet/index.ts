@@ -11,6 +11,7 @@ export { isDisputed, listDisputes, mailDisputes, receiveDispute } from './disput
 export { chargeRefunded, readRefunded, refundName } from './grace-refunds.ts';
 export {
   capture,
+  captureApplication,
   credit,
   hold,
   holdCharge,

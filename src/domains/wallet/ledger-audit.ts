@@ -74,6 +74,26 @@ const checks: readonly string[] = [
    from domains.orders o
    left join holds held on held.workspace_id = o.workspace_id and held.order_id = o.id
    where o.state in ('held', 'submitted', 'pending', 'completed') and coalesce(held.held_cents, 0) <> o.amount_cents`,
+
+  `select 'the application of the order ' || coalesce(o.id, booked.order_id) || ' costs ' || coalesce(o.application_cents, 0)
+     || ' cents and ' || coalesce(booked.cents, 0) || ' are booked'
+   from (select * from domains.orders where application_taken_at is not null) o
+   full join (
+     select part.workspace_id, split_part(part.reference, ':', 2) as order_id, entry.amount_cents as cents
+     from domains.ledger_transactions part
+     join domains.ledger_entries entry
+       on entry.workspace_id = part.workspace_id and entry.transaction_id = part.id and entry.account = 'sales'
+     where part.kind = 'application'
+   ) booked on booked.workspace_id = o.workspace_id and booked.order_id = o.id
+   where coalesce(o.application_cents, 0) <> coalesce(booked.cents, 0)`,
+
+  `select 'the order ' || o.id || ' has ended, and ' || sum(entry.amount_cents) || ' cents of it are held'
+   from domains.orders o
+   join domains.ledger_entries entry
+     on entry.workspace_id = o.workspace_id and entry.account = 'held'
+     and entry.transaction_id in (o.id || '_hold', o.id || '_application', o.id || '_end')
+   where o.application_taken_at is not null and o.state in ('completed', 'failed')
+   group by o.workspace_id, o.id having sum(entry.amount_cents) <> 0`,
 ];
 
 const audit = `
@@ -83,7 +103,8 @@ const audit = `
 /**
  * What is wrong with the money, a sentence each, at most 20 of a kind; empty when all is well:
  * every transaction sums to zero; wallets equal their entries and are negative by what is in dispute at most; every hold belongs to an order, for the
- * order's amount; an order that completed has its hold captured, one that failed has it given back, and no other has ended it.
+ * order's amount; an order that completed has its hold captured, one that failed has it given back, and no other has ended it; what
+ * applications cost is booked once, and their orders hold nothing after their ends.
  */
 export async function auditLedger(executor: Executor): Promise<string[]> {
   const { rows } = await executor.query<{ finding: string }>({ text: audit, values: [] });

@@ -4,7 +4,7 @@
  *
  *   card | demo | operator ─credit─▶ available ─hold─▶ held ─capture─▶ sales
  *                                        ▲               ├──release──┘ (back to available)
- *   card ─charge (pay as you go)─────────┼──────────────▶│
+ *   card ─charge (pay as you go)─────────┼──────────────▶│ (an application goes before the rest: held ─application─▶ sales)
  *     ▲                                  └───────────────┤
  *     └──────────────────────refund──────────────────────┘
  *   sales ─grace_refund─▶ available, of a name that its registry has taken back; ─grace_return─▶ sales, where it has not after all
@@ -71,7 +71,7 @@ export interface Wallet {
   readonly heldCents: number;
 }
 
-type Event = 'hold' | 'charge' | 'capture' | 'release' | 'refund';
+type Event = 'hold' | 'charge' | 'application' | 'capture' | 'release' | 'refund';
 
 /** Makes the workspace's empty wallet. */
 export async function openWallet(tx: Executor, workspaceId: string): Promise<void> {
@@ -123,6 +123,20 @@ export async function holdCharge(
   const { isBooked } = await book(tx, bookAmount, values);
   if (isBooked || (await isReferenceBooked(tx, orderId, 'charge'))) return isBooked;
   throw new Error(`the order ${orderId} holds money of the wallet already`);
+}
+
+/**
+ * A part of what the order holds becomes revenue, before it ends: its application. Throws Error when it holds nothing, or has ended.
+ */
+export async function captureApplication(
+  tx: Executor,
+  { amountCents, orderId, workspaceId }: OrderOfWorkspace & { readonly amountCents: number },
+): Promise<boolean> {
+  checkAmount(amountCents, 1);
+  const values = [...eventOf('application', workspaceId, orderId), 'held', 'sales', amountCents];
+  const { isBooked } = await book(tx, bookPart, [...values, holdIdOf(orderId), endIdOf(orderId)]);
+  if (isBooked || (await isReferenceBooked(tx, orderId, 'application'))) return isBooked;
+  throw new Error(`cannot book the application of the order ${orderId}: it holds nothing`);
 }
 
 /** What the order holds becomes revenue. Throws Error when it never held anything, or ended otherwise. */
@@ -234,7 +248,7 @@ export async function lockWallet(tx: Executor, workspaceId: string): Promise<Wal
 
 async function endHold(tx: Executor, order: OrderOfWorkspace, event: Event, to: LedgerAccount): Promise<boolean> {
   const { workspaceId, orderId } = order;
-  const values = [...eventOf(event, workspaceId, orderId), 'held', to, holdIdOf(orderId)];
+  const values = [...eventOf(event, workspaceId, orderId), 'held', to, holdIdOf(orderId), partIdOf(orderId)];
   const { isBooked } = await book(tx, bookHeld, values);
   if (isBooked || (await isReferenceBooked(tx, orderId, event))) return isBooked;
   throw new Error(`cannot book the ${event} of the order ${orderId}: it never held anything, or ended otherwise`);
@@ -242,13 +256,18 @@ async function endHold(tx: Executor, order: OrderOfWorkspace, event: Event, to: 
 
 /** One of these exists of each order: the primary key guarantees it. */
 const holdIdOf = (orderId: string): string => `${orderId}_hold`;
+const partIdOf = (orderId: string): string => `${orderId}_application`;
 const endIdOf = (orderId: string): string => `${orderId}_end`;
 const referenceOf = (orderId: string, event: Event): string => `order:${orderId}:${event}`;
 
 /** Workspace, id, kind, reference and description of the booking. */
 function eventOf(event: Event, workspaceId: string, orderId: string, description = ''): string[] {
-  const id = event === 'hold' || event === 'charge' ? holdIdOf(orderId) : endIdOf(orderId);
-  return [workspaceId, id, event, referenceOf(orderId, event), description];
+  return [workspaceId, idOf(event, orderId), event, referenceOf(orderId, event), description];
+}
+
+function idOf(event: Event, orderId: string): string {
+  if (event === 'hold' || event === 'charge') return holdIdOf(orderId);
+  return event === 'application' ? partIdOf(orderId) : endIdOf(orderId);
 }
 
 interface Booked {
@@ -295,14 +314,22 @@ const bookAmount = bookingStatement('select $8::bigint as cents, $5::text as des
 const bookCovered = bookingStatement(
   'select $8::bigint as cents, $5::text as description from wallet where wallet.available_cents >= $8::bigint',
 );
-/** What the transaction $8 put aside, and what for. */
+/** What is left of what the transaction $8 put aside after its part $9, and what for. */
 const bookHeld = bookingStatement(
   `select coalesce(sum(entry.amount_cents), 0)::bigint as cents, $5::text || placed.description as description
    from domains.ledger_transactions placed
    left join domains.ledger_entries entry
-     on entry.workspace_id = placed.workspace_id and entry.transaction_id = placed.id and entry.account = 'held'
+     on entry.workspace_id = placed.workspace_id and entry.transaction_id in (placed.id, $9) and entry.account = 'held'
    where placed.workspace_id = $1 and placed.id = $8
    group by placed.id, placed.description`,
+);
+
+/** The cents $8 of what the transaction $9 put aside, where $10 has not ended that. */
+const bookPart = bookingStatement(
+  `select $8::bigint as cents, $5::text || placed.description as description
+   from domains.ledger_transactions placed
+   where placed.workspace_id = $1 and placed.id = $9
+     and not exists (select from domains.ledger_transactions ended where ended.workspace_id = $1 and ended.id = $10)`,
 );
 
 /** What the transaction of the reference $8 took from what is available. */

@@ -2,6 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { closedObject, FEE_VERSIONS, TRADES } from '../../../domains/boot/setup/setup-schema.ts';
 import { REFUSALS, RULED_COMMANDS } from '../../../domains/registry/epp/index.ts';
+import { LAUNCH_PHASES } from '../../../domains/registry/registry.ts';
 import { oneOf } from '../../../kernel/http/schema.ts';
 
 const zone = '[a-z0-9-]+(\\.[a-z0-9-]+)*';
@@ -36,6 +37,17 @@ const Terms = closedObject({
   trade_seconds: Type.Optional(seconds),
 });
 
+/** A phase of launches other than a sunrise. */
+const Launch = closedObject({
+  zones: Type.Array(Type.String({ pattern: `^${zone}$` }), { minItems: 1 }),
+  phase: oneOf(LAUNCH_PHASES),
+  name: Type.Optional(Type.String({ pattern: '^\\S{1,64}$' })),
+  applications: Type.Optional(Type.Boolean()),
+  application_fee: Type.Optional(euros),
+  refunds_lost: Type.Optional(Type.Boolean()),
+  needs_mark: Type.Optional(Type.Boolean()),
+});
+
 /** Which of EPP's models and extensions it has. */
 const Protocol = closedObject({
   contacts: Type.Optional(oneOf(['objects', 'no_disclose', 'none'])),
@@ -58,6 +70,7 @@ const Protocol = closedObject({
       applications: Type.Optional(Type.Boolean()),
     }),
   ),
+  launches: Type.Optional(Type.Array(Launch, { minItems: 1 })),
 });
 
 /** How much it lets a registrar do. */

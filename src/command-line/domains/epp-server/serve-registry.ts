@@ -7,6 +7,7 @@ import {
   type EppServerOptions,
   followRules,
   limitCommands,
+  type ServedLaunch,
   type ServerHabits,
   startEppServer,
 } from '../../../domains/registry/epp/index.ts';
@@ -148,10 +149,23 @@ function serverHabitsOf({ limits = {}, protocol = {} }: Habits): Partial<ServerH
     balance: protocol.balance ?? limits.credit !== undefined,
     subProducts: protocol.name_store,
     claims: claims === undefined ? undefined : new Map(Object.entries(claims)),
+    launches: protocol.launches?.map(servedLaunch),
     sunrise: sunrise && { zones: sunrise.zones, applications: sunrise.applications === true },
     tradeUri: protocol.trade && tradeUri(protocol.trade),
     idn: idn === undefined ? undefined : { uri: IDN_URIS[idn.extension], tables: idn.tables },
     ...(feeVersions === undefined ? {} : { feeUris: feeVersions.map(feeUri) }),
+  };
+}
+
+function servedLaunch(launch: NonNullable<NonNullable<Habits['protocol']>['launches']>[number]): ServedLaunch {
+  const { application_fee: fee = 0, applications = false, name, phase, zones } = launch;
+  return {
+    zones,
+    phase: name === undefined ? { phase } : { phase, name },
+    applications,
+    needsMark: launch.needs_mark === true,
+    applicationCents: Math.round(fee * 100),
+    refundsLost: launch.refunds_lost === true,
   };
 }
 

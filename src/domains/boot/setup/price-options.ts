@@ -26,6 +26,7 @@ export function priceOptionsOf(setup: Setup, rates: Rates, note: NoteProblem): P
       note(`${place}.tld`, `${tld.tld} is there twice`);
     return {
       terms: termsOf(tld, place, note),
+      launch: launchOf(tld, place, note),
       periods: periodsOf(tld, { place, rates, note, registries: setup.registries ?? [] }),
       promotions: promotionsOf(tld, place, note),
     };
@@ -58,6 +59,40 @@ function termsOf(setup: TldSetup, place: string, note: NoteProblem): SoldTld['te
     if (range.min > range.max) note(`${place}.${member}`, 'min is more than max');
   }
   return terms;
+}
+
+function launchOf(
+  { launch, prices = [], registry, tld }: TldSetup,
+  place: string,
+  note: NoteProblem,
+): SoldTld['launch'] {
+  const isPriced = prices.some(({ cost, retail }) => (cost?.application ?? retail?.application) !== undefined);
+  if (launch?.applications !== true && isPriced) {
+    note(
+      `${place}.launch`,
+      `applications have a price, so say \`applications: true\`, and the phase that ${tld} is in`,
+    );
+  }
+  if (launch === undefined) return undefined;
+  const { applications = false, name, phase, refunds_lost: refundsLost, until } = launch;
+  // Only a registry that is told of it is asked what it demands.
+  if (registry === undefined) note(`${place}.launch`, `say which of the registries launches ${tld}`);
+  if (phase === 'custom' && name === undefined) note(`${place}.launch.name`, 'a custom phase is known by its name');
+  if (phase === 'sunrise' && launch.requires === 'nothing') {
+    note(`${place}.launch.requires`, 'a sunrise is for holders of trademarks');
+  }
+  if (!applications && refundsLost !== undefined) {
+    note(
+      `${place}.launch.refunds_lost`,
+      'nothing is lost where names are not applied for: say `applications: true` too',
+    );
+  }
+  return {
+    phase: name === undefined ? { phase } : { phase, name },
+    isApplication: applications,
+    refundsLost: refundsLost === true,
+    ...(until === undefined ? {} : { until: new Date(until) }),
+  };
 }
 
 interface PeriodParts {
@@ -101,6 +136,7 @@ function periodsOf(tld: TldSetup, { note, place, rates, registries }: PeriodPart
       tradeCents: centsOrNothing(setup.retail?.trade) ?? marked(costs?.trade) ?? base?.tradeCents ?? 0,
       // Where nobody says what it costs, nothing is restored.
       restoreCents: centsOrNothing(setup.retail?.restore) ?? marked(costs?.restore) ?? base?.restoreCents,
+      applicationCents: centsOrNothing(setup.retail?.application) ?? marked(costs?.application),
     };
     const isTradePriced =
       setup.retail?.trade !== undefined || costs?.trade !== undefined || (base?.tradeCents ?? 0) > 0;
@@ -137,24 +173,28 @@ function costsOf({ cost }: PricesSetup): Costs | undefined {
     ...(cost.transfer === undefined ? {} : { transfer: centsOf(cost.transfer) }),
     ...(cost.trade === undefined ? {} : { trade: centsOf(cost.trade) }),
     ...(cost.restore === undefined ? {} : { restore: centsOf(cost.restore) }),
+    ...(cost.application === undefined ? {} : { application: centsOf(cost.application) }),
   };
 }
 
 function promotionsOf(tld: TldSetup, place: string, note: NoteProblem): Promotion[] {
-  return (tld.promotions ?? []).map(({ from, register, renew, restore, trade, transfer, until }, index) => {
-    if (new Date(from) >= new Date(until)) note(`${place}.promotions[${index}].until`, 'it ends before it begins');
-    return {
-      from: new Date(from),
-      until: new Date(until),
-      retail: {
-        ...(register === undefined ? {} : { registerCents: centsOf(register) }),
-        ...(renew === undefined ? {} : { renewCents: centsOf(renew) }),
-        ...(transfer === undefined ? {} : { transferCents: centsOf(transfer) }),
-        ...(trade === undefined ? {} : { tradeCents: centsOf(trade) }),
-        ...(restore === undefined ? {} : { restoreCents: centsOf(restore) }),
-      },
-    };
-  });
+  return (tld.promotions ?? []).map(
+    ({ application, from, register, renew, restore, trade, transfer, until }, index) => {
+      if (new Date(from) >= new Date(until)) note(`${place}.promotions[${index}].until`, 'it ends before it begins');
+      return {
+        from: new Date(from),
+        until: new Date(until),
+        retail: {
+          ...(register === undefined ? {} : { registerCents: centsOf(register) }),
+          ...(renew === undefined ? {} : { renewCents: centsOf(renew) }),
+          ...(transfer === undefined ? {} : { transferCents: centsOf(transfer) }),
+          ...(trade === undefined ? {} : { tradeCents: centsOf(trade) }),
+          ...(restore === undefined ? {} : { restoreCents: centsOf(restore) }),
+          ...(application === undefined ? {} : { applicationCents: centsOf(application) }),
+        },
+      };
+    },
+  );
 }
 
 function centsOf(amount: number): number {

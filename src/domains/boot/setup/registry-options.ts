@@ -70,9 +70,11 @@ function subProductsOf({ name_store: nameStore = false }: RegistrySetup): ((zone
 
 const LAUNCH_URI = 'urn:ietf:params:xml:ns:launch-1.0';
 
-function launchPhaseOf({ applications, phase, until }: NonNullable<TldSetup['launch']>): LaunchPhase {
+function launchPhaseOf({ applications, name, phase, requires, until }: NonNullable<TldSetup['launch']>): LaunchPhase {
   return {
     phase,
+    ...(name === undefined ? {} : { name }),
+    ...(requires === undefined ? {} : { requires }),
     ...(until === undefined ? {} : { until: new Date(until) }),
     ...(applications === undefined ? {} : { applications }),
   };

@@ -1,6 +1,7 @@
 /** The file of registries, TLDs and prices (IRONCRAFT_DOMAINS_CONFIG_FILE), as an operator writes it. docs/registrar.md explains it. */
 import Type, { type Static, type TProperties } from 'typebox';
 import { oneOf } from '../../../kernel/http/schema.ts';
+import { LAUNCH_PHASES } from '../../registry/registry.ts';
 
 /** What is misspelt must not be lost in silence. */
 export function closedObject<P extends TProperties>(properties: P) {
@@ -99,6 +100,7 @@ const retail = {
   transfer: Type.Optional(amount),
   trade: Type.Optional(amount),
   restore: Type.Optional(amount),
+  application: Type.Optional(amount),
 };
 
 const PricesSetup = closedObject({
@@ -111,6 +113,7 @@ const PricesSetup = closedObject({
       transfer: Type.Optional(amount),
       trade: Type.Optional(amount),
       restore: Type.Optional(amount),
+      application: Type.Optional(amount),
     }),
   ),
   margin: Type.Optional(
@@ -140,9 +143,12 @@ const TldSetup = closedObject({
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),
   launch: Type.Optional(
     closedObject({
-      phase: oneOf(['sunrise', 'claims']),
+      phase: oneOf(LAUNCH_PHASES),
+      name: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: '^\\S+$' })),
       until: Type.Optional(date),
       applications: Type.Optional(Type.Boolean()),
+      refunds_lost: Type.Optional(Type.Boolean()),
+      requires: Type.Optional(oneOf(['signed_mark', 'claims_notice', 'nothing'])),
     }),
   ),
   idn: Type.Optional(

@@ -6,6 +6,8 @@ import { after, test } from 'node:test';
 import { openTestDatabase } from '../../../../test/support/database.ts';
 import { openTestEpp, PASSWORD, testTls } from '../../../../test/support/epp.ts';
 import { ConfigError } from '../../../kernel/config/config.ts';
+import { applicationOf, priceCents } from '../../prices/price.ts';
+import { createPriceBook } from '../../prices/price-book.ts';
 import { chooseTable } from '../../registry/epp/idn-tables.ts';
 import { changeEppPassword, tryEppLogin } from '../../registry/epp/index.ts';
 import { FEE_URIS, feeDraftUri, IDN_LANG, LAUNCH, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
@@ -140,8 +142,44 @@ test('a TLD that is being launched is so until the day of the file', async () =>
     {},
   );
   assert.deepEqual(applied.registries[0]?.launchPhaseOf?.('com'), sunrise);
-  const tlds = [{ ...com, launch: { phase: 'landrush' } }];
-  assert.notDeepEqual(await problemsOf({ registries: [alpha], tlds }), []);
+});
+
+test('applications of a launch have a price, and a phase of the registry its name', async () => {
+  const launch = {
+    phase: 'custom',
+    name: 'founders',
+    applications: true,
+    refunds_lost: true,
+    requires: 'claims_notice',
+  };
+  const prices = [
+    { cost: { currency: 'EUR', register: 10, renew: 10, transfer: 10, application: 40 }, margin: { percent: 25 } },
+  ];
+  const tlds = [{ ...com, launch: { ...launch, until: '2031-01-01' }, prices }];
+  const setup = await readSetup(await write('applications.json', { registries: [alpha], tlds }), {});
+  const { refunds_lost, ...told } = launch;
+  assert.deepEqual(setup.registries[0]?.launchPhaseOf?.('com'), { ...told, until: new Date('2031-01-01') });
+  const book = createPriceBook(setup.prices);
+  const during = book.find('com', new Date('2030-12-31'));
+  assert.deepEqual(during && applicationOf(during), { cents: 5_000, isRefunded: refunds_lost });
+  assert.equal(during && priceCents(during, 'registration', 2), 7_500);
+  const afterwards = book.find('com', new Date('2031-01-01'));
+  assert.equal(afterwards && priceCents(afterwards, 'registration', 2), 2_500);
+
+  const wrong: readonly (readonly [tld: object, problem: RegExp])[] = [
+    [{ launch: { phase: 'custom' } }, /a custom phase is known by its name/],
+    [{ launch: { phase: 'sunrise', requires: 'nothing' } }, /a sunrise is for holders/],
+    [{ launch: { phase: 'landrush', refunds_lost: true } }, /say `applications: true` too/],
+    [{ prices }, /applications have a price, so say `applications: true`/],
+    [{ launch: { phase: 'gold rush' } }, /phase/],
+  ];
+  for (const [tld, problem] of wrong) {
+    assert.match((await problemsOf({ registries: [alpha], tlds: [{ ...com, ...tld }] })).join(), problem);
+  }
+  assert.match(
+    (await problemsOf({ tlds: [{ tld: 'com', launch: { phase: 'landrush' } }] })).join(),
+    /which of the registries/,
+  );
 });
 
 test('notices of trademark claims come from where the file says, with a password that is read at each call', async () => {

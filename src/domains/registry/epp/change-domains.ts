@@ -39,7 +39,8 @@ export async function createDomain(link: RegistryLink, command: CreateCommand): 
   } catch (error) {
     // One that may have arrived is not repeated, as there may be two then: it is worth knowing that it has not.
     const isUnsent = !sending.hasBegun || error instanceof CommandNotSent;
-    if (command.signedMark === undefined || !isUnsent || !isRegistryError(error)) throw error;
+    const isApplication = command.application !== undefined || command.signedMark !== undefined;
+    if (!isApplication || !isUnsent || !isRegistryError(error)) throw error;
     return { kind: 'unknown', reason: `not sent: ${error.message}`, isUnsent: true };
   }
 }

@@ -96,7 +96,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     check: (names, options) => checkNames(link, names, options),
     feeOf: ({ command, name, years }) => read(() => askFee(link.forName(name), name, command, years)),
     launchDemandOf: (name, mark) => read(() => readLaunchDemand(link.forName(name), name, mark)),
-    applicationOf: (name, id) => read(() => askApplication(link.forName(name), name, id)),
+    applicationOf: (application) => read(() => askApplication(link.forName(application.name), application)),
     info: (name, options) => read(async () => (await infoDomain(link.forName(name), name, options))?.domain),
     transferOf: (name) => read(() => queryTransfer(link.forName(name), name)),
     create: (command) => settle(() => createDomain(link.forName(command.name), command)),

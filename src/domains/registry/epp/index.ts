@@ -6,7 +6,7 @@ export type { LaunchPhase } from './registry-link.ts';
 export { followRules, REFUSALS, RULED_COMMANDS } from './server/answer-rules.ts';
 export { limitCommands } from './server/command-limits.ts';
 export type { ChooseDelivery } from './server/deliveries.ts';
-export type { ServerHabits } from './server/habits.ts';
+export type { ServedLaunch, ServerHabits } from './server/habits.ts';
 export {
   type EppServer,
   type EppServerLimits,

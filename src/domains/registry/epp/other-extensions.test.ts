@@ -6,9 +6,10 @@ import { openRawClient, openTestEpp, PASSWORD, type TestEpp, testCreation } from
 import { signedMark } from '../../../../test/support/signed-mark.ts';
 import { type AcceptedNotice, noticeIdOf } from '../claims-notices.ts';
 import { commandElement } from './commands/command.ts';
+import { feeAnswersElement, feeQuestionElement, readFeeAnswers, readFeeQuestion } from './commands/fee.ts';
 import type { IdnTable } from './commands/idn.ts';
-import { findClaims } from './commands/launch.ts';
-import type { EppRegistryOptions, ServerHabits } from './index.ts';
+import { findClaims, findLaunchCreate } from './commands/launch.ts';
+import type { EppRegistryOptions, LaunchPhase, ServerHabits } from './index.ts';
 import { DOMAIN, FEE, FEE_DRAFTS, FEE_URIS, feeDraftUri, IDN, IDN_LANG, LAUNCH, NAME_STORE } from './namespaces.ts';
 import { parseXml } from './xml/parse-xml.ts';
 import { writeXml } from './xml/write-xml.ts';
@@ -302,7 +303,13 @@ test('a registry takes no notice that has ended, and none for a name that nobody
     client.ask(
       writeXml(
         commandElement(
-          { kind: 'domain:create', name, contacts: [], dsRecords: [], launch: { kind: 'notice', notice } },
+          {
+            kind: 'domain:create',
+            name,
+            contacts: [],
+            dsRecords: [],
+            launch: { phase: { phase: 'claims' }, isApplication: false, notice },
+          },
           'raw-2',
         ),
       ),
@@ -332,7 +339,9 @@ test('names are refused in the sunrise of a registry that takes no marks, and wh
 });
 
 test('claims are asked for and told as RFC 8334 has it', () => {
-  const question = writeXml(commandElement({ kind: 'domain:check', names: ['a.com'], asksClaims: true }, 'client-1'));
+  const question = writeXml(
+    commandElement({ kind: 'domain:check', names: ['a.com'], claimsIn: { phase: 'claims' } }, 'client-1'),
+  );
   assert.match(
     question,
     /<launch:check xmlns:launch="urn:ietf:params:xml:ns:launch-1\.0" type="claims"><launch:phase>claims<\/launch:phase><\/launch:check>/,
@@ -364,20 +373,16 @@ test('of several validators the clearinghouse’s key is used', () => {
 
 test('an accepted notice is told as RFC 8334 has it', () => {
   const notice = { noticeId: 'abc', notAfter: '2026-03-03T00:00:00.000Z', acceptedAt: '2026-03-01T00:00:00.000Z' };
+  const launch = { phase: { phase: 'claims' }, isApplication: false, notice } as const;
   assert.match(
-    writeXml(
-      commandElement(
-        { kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch: { kind: 'notice', notice } },
-        'client-1',
-      ),
-    ),
+    writeXml(commandElement({ kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch }, 'client-1')),
     /<launch:create xmlns:launch="urn:ietf:params:xml:ns:launch-1\.0"><launch:phase>claims<\/launch:phase><launch:notice><launch:noticeID validatorID="tmch">abc<\/launch:noticeID><launch:notAfter>2026-03-03T00:00:00\.000Z<\/launch:notAfter><launch:acceptedDate>2026-03-01T00:00:00\.000Z<\/launch:acceptedDate><\/launch:notice><\/launch:create>/,
   );
 });
 
 test('a signed mark is told as RFC 8334 has it, and an application is asked for by its id', () => {
   const textOf = (isApplication: boolean) => {
-    const launch = { kind: 'signed_mark', signedMark: 'PHNtZD4=', isApplication } as const;
+    const launch = { phase: { phase: 'sunrise' }, signedMark: 'PHNtZD4=', isApplication } as const;
     return writeXml(
       commandElement({ kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch }, 'client-1'),
     );
@@ -386,8 +391,9 @@ test('a signed mark is told as RFC 8334 has it, and an application is asked for 
     '<launch:phase>sunrise</launch:phase><smd:encodedSignedMark xmlns:smd="urn:ietf:params:xml:ns:signedMark-1.0">PHNtZD4=</smd:encodedSignedMark></launch:create>';
   assert.ok(textOf(false).includes(`<launch:create xmlns:launch="${LAUNCH}">${mark}`));
   assert.ok(textOf(true).includes(`<launch:create xmlns:launch="${LAUNCH}" type="application">${mark}`));
+  const application = { id: 'abc123', phase: { phase: 'sunrise' } } as const;
   assert.ok(
-    writeXml(commandElement({ kind: 'domain:info', name: 'a.com', applicationId: 'abc123' }, 'client-1')).includes(
+    writeXml(commandElement({ kind: 'domain:info', name: 'a.com', application }, 'client-1')).includes(
       `<launch:info xmlns:launch="${LAUNCH}"><launch:phase>sunrise</launch:phase><launch:applicationID>abc123</launch:applicationID></launch:info>`,
     ),
   );
@@ -409,8 +415,59 @@ test('a sunrise takes names with a mark of theirs alone, and applications where 
     extensionUris: [LAUNCH],
     launchPhaseOf: () => ({ phase: 'sunrise', applications: true }),
   });
-  assert.match(await reasonOf(applying.create({ ...testCreation(name), signedMark: mark })), /takes no applications/);
+  const applied = { ...testCreation(name), signedMark: mark, application: { phase: 'sunrise' } } as const;
+  assert.match(await reasonOf(applying.create(applied)), /takes no applications/);
   assert.match(await reasonOf(registry.create({ ...testCreation(newName()), signedMark: mark })), /not of/);
   assert.equal(await reasonOf(registry.create({ ...testCreation(name), signedMark: mark })), 'completed');
-  assert.equal(await registry.applicationOf(name, 'none'), undefined);
+  assert.equal(await registry.applicationOf({ name, id: 'none', phase: { phase: 'sunrise' } }), undefined);
+});
+
+test('a phase is told with its name, and prices are asked for in it, as RFC 8334 and RFC 8748 have it', () => {
+  const phase = { phase: 'custom', name: 'limited' } as const;
+  const launch = { phase, isApplication: true };
+  const create = commandElement({ kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch }, 'c-1');
+  assert.ok(
+    writeXml(create).includes(
+      `<launch:create xmlns:launch="${LAUNCH}" type="application"><launch:phase name="limited">custom</launch:phase></launch:create>`,
+    ),
+  );
+  assert.throws(
+    () => findLaunchCreate([parseXml(Buffer.from(`<create xmlns="${LAUNCH}"><phase>custom</phase></create>`))]),
+    /no phase custom/,
+  );
+  const questionIn = (uri: string) =>
+    writeXml(feeQuestionElement({ uri, commands: [{ name: 'create', years: 1, phase }] }, ['a.com']));
+  assert.match(questionIn(FEE), /<fee:command name="create" phase="custom" subphase="limited">/);
+  for (const version of ['0.11', '0.9', '0.5'] as const) {
+    const question = questionIn(feeDraftUri(version));
+    assert.match(question, /<fee:command phase="custom" subphase="limited">create<\/fee:command>/, version);
+    assert.deepEqual(readFeeQuestion(parseXml(Buffer.from(question))).commands[0]?.phase, phase, version);
+  }
+});
+
+test('what an application costs stands apart from its registration, and both are added up', () => {
+  const application = { amountCents: 4_000, isRefundable: false };
+  const answer = { name: 'a.com', commands: [{ name: 'create', years: 1, amountCents: 5_190, application }] } as const;
+  const text = writeXml(feeAnswersElement(FEE, 'EUR', [answer]));
+  assert.match(text, /<fee:fee description="Application Fee" refundable="0" applied="immediate">40\.00<\/fee:fee>/);
+  assert.equal(readFeeAnswers(parseXml(Buffer.from(text)))[0]?.commands[0]?.amountCents, 5_190);
+});
+
+test('a name that comes in another phase than the registry is in is refused, and so is a phase that was not told', async () => {
+  const custom = { phase: { phase: 'custom', name: 'founders' }, needsMark: false, applicationCents: 0 } as const;
+  const launches = [{ zones: ['com'], ...custom, applications: false, refundsLost: false }];
+  const { epp, registry } = await open(
+    { launches },
+    { extensionUris: [LAUNCH], launchPhaseOf: () => ({ phase: 'custom', name: 'founders' }) },
+  );
+  const outcomeOf = async (phase: LaunchPhase | undefined) => {
+    const link = await epp.connect({ extensionUris: [LAUNCH], launchPhaseOf: () => phase });
+    const outcome = await link.create(testCreation(newName()));
+    return outcome.kind === 'rejected' ? outcome.reason : outcome.kind;
+  };
+  assert.match(await outcomeOf({ phase: 'custom', name: 'others' }), /the phase is custom founders/);
+  assert.match(await outcomeOf(undefined), /the phase is custom founders/);
+  const applied = await registry.create({ ...testCreation(newName()), application: { phase: 'landrush' } });
+  assert.match(applied.kind === 'rejected' ? applied.reason : applied.kind, /came to another phase/);
+  assert.equal((await registry.create(testCreation(newName()))).kind, 'completed');
 });

@@ -4,6 +4,7 @@ import { type Deadline, startDeadline } from '../../deadline.ts';
 import { isBelow } from '../host-steps.ts';
 import type {
   Availability,
+  LaunchPhaseName,
   ReadOptions,
   RegistryDomain,
   RegistryFee,
@@ -26,7 +27,7 @@ import { readHostData } from './commands/host.ts';
 import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
 import { readDsRecords } from './commands/sec-dns.ts';
-import { readLaunchDemands } from './launch-phase.ts';
+import { pricedPhaseOf, readLaunchDemands } from './launch-phase.ts';
 import { CONTACT, DOMAIN, HOST, SEC_DNS } from './namespaces.ts';
 import { describeRefusal, isRegistryError, refusalOf } from './outcomes.ts';
 import { holderOf } from './registrant-contact.ts';
@@ -39,24 +40,41 @@ export async function checkNames(
   { timeoutMs = link.rules.checkTimeoutMs }: ReadOptions = {},
 ): Promise<Availability[]> {
   const size = link.rules.checkBatchSize;
-  const batches = link.bySubProduct(names).flatMap(({ link, names }) =>
+  const groups = link
+    .bySubProduct(names)
+    .flatMap(({ link, names }) => byPricedPhase(link, names).map((group) => ({ link, ...group })));
+  const batches = groups.flatMap(({ names, ...group }) =>
     Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
-      link,
+      ...group,
       names: names.slice(index * size, (index + 1) * size),
     })),
   );
-  const found = await Promise.all(batches.map(({ link, names }) => checkBatch(link, names, startDeadline(timeoutMs))));
+  const found = await Promise.all(batches.map((batch) => checkBatch(batch, startDeadline(timeoutMs))));
   const byName = new Map(found.flat().map((item) => [item.name, item]));
   return names.map((name) => byName.get(name) ?? { name, availability: 'unknown' });
 }
 
-async function checkBatch(link: RegistryLink, names: readonly string[], deadline: Deadline): Promise<Availability[]> {
+interface Batch {
+  readonly link: RegistryLink;
+  readonly names: readonly string[];
+  /** In which registrations of them are priced. */
+  readonly phase: LaunchPhaseName | undefined;
+}
+
+/** One question has one price of a registration, and so one phase. */
+function byPricedPhase(link: RegistryLink, names: readonly string[]): Omit<Batch, 'link'>[] {
+  const groups = Map.groupBy(names, (name) => JSON.stringify(pricedPhaseOf(link, name)));
+  return [...groups.values()].map((names) => ({ names, phase: pricedPhaseOf(link, names[0] ?? '') }));
+}
+
+async function checkBatch({ link, names, phase }: Batch, deadline: Deadline): Promise<Availability[]> {
   try {
     const { fees: rules } = link.rules;
     const uri = rules === undefined ? undefined : await link.feeUri(deadline.leftMs);
     const ask = (fees?: FeeQuestion) =>
       link.askRepeatable({ kind: 'domain:check', names, fees }, undefined, deadline.leftMs);
-    const question = uri === undefined ? undefined : { uri, currency: rules?.currency, commands: YEARLY_COMMANDS };
+    const question =
+      uri === undefined ? undefined : { uri, currency: rules?.currency, commands: yearlyCommands(phase) };
     const [first, ...further] = question === undefined ? [] : splitQuestion(question);
     let response = await ask(first);
     const answers = [response];
@@ -89,11 +107,13 @@ async function withLaunchDemands(
   });
 }
 
-const YEARLY_COMMANDS = [
-  { name: 'create', years: 1 },
-  { name: 'renew', years: 1 },
-  { name: 'transfer', years: 1 },
-] as const;
+function yearlyCommands(phase: LaunchPhaseName | undefined): FeeQuestion['commands'] {
+  return [
+    { name: 'create', years: 1, ...(phase && { phase }) },
+    { name: 'renew', years: 1 },
+    { name: 'transfer', years: 1 },
+  ];
+}
 
 function unknown(name: string, reason: string): Availability {
   return { name, availability: 'unknown', reason };
@@ -150,10 +170,11 @@ export async function askFee(
   const timeoutMs = Math.min(checkTimeoutMs, FEE_TIMEOUT_MS);
   const uri = fees === undefined ? undefined : await link.feeUri(timeoutMs);
   if (uri === undefined) return undefined;
-  const key = `${command} ${years} ${name}`;
+  const phase = command === 'create' ? pricedPhaseOf(link, name) : undefined;
+  const key = `${command} ${years} ${name} ${JSON.stringify(phase)}`;
   const recalled = link.fees.get(key);
   if (recalled !== undefined) return recalled;
-  const question = { uri, currency: fees?.currency, commands: [{ name: command, years }] };
+  const question = { uri, currency: fees?.currency, commands: [{ name: command, years, ...(phase && { phase }) }] };
   const response = await link.askRepeatable(
     { kind: 'domain:check', names: [name], fees: question },
     undefined,

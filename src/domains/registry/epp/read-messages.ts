@@ -50,13 +50,13 @@ function describeMessage(response: Response, clientId: string) {
 function classifyMessage(
   response: Response,
   clientId: string,
-): Pick<RegistryMessage, 'applicationId' | 'balance' | 'kind' | 'name'> {
+): Pick<RegistryMessage, 'applicationId' | 'balance' | 'kind' | 'name' | 'transactionId'> {
   const pending = findData(response, DOMAIN, 'panData');
   if (pending !== undefined) {
     const { name, succeeded, clTRID } = readPendingAction(pending);
     const application = findApplication(response.extensions);
     if (application !== undefined)
-      return { name, applicationId: application.id, kind: applicationKind(application.status) };
+      return { name, applicationId: application.id, transactionId: clTRID, kind: applicationKind(application.status) };
     return { name, kind: pendingKind(stepOf(clTRID), succeeded) };
   }
   const transfer = findData(response, DOMAIN, 'trnData');

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { MutationOutcome, RegistryBalance, RegistryFee, RejectionCode } from '../registry.ts';
+import type { LaunchPhaseName, MutationOutcome, RegistryBalance, RegistryFee, RejectionCode } from '../registry.ts';
 import { zoneOf } from '../routing-registry.ts';
 import type { EppClient } from './client/epp-client.ts';
 import { type EppCommand, isAboutObject } from './commands/command.ts';
@@ -29,10 +29,11 @@ export interface FeeRules {
 export type CodeMeanings = Readonly<Record<number, RejectionCode | 'unknown'>>;
 
 /** RFC 8334: while a TLD is being launched. */
-export interface LaunchPhase {
-  readonly phase: 'sunrise' | 'claims';
-  /** Of a sunrise: names are applied for, and the registry decides at its end. */
+export interface LaunchPhase extends LaunchPhaseName {
+  /** Names are applied for, and the registry decides at its end. */
   readonly applications?: boolean;
+  /** What has to come with a name. Default: a signed mark in a sunrise, notices of claims while trademarks claim names, nothing else. */
+  readonly requires?: 'signed_mark' | 'claims_notice' | 'nothing' | undefined;
   /** Undefined: until the setting goes. */
   readonly until?: Date | undefined;
 }

@@ -9,13 +9,11 @@ import { type RegistryDb, type RegistryTables, registryDb } from './tables.ts';
 
 export type ChargeKind = RegistryTables['registry_charges']['kind'];
 
-/** Years below zero are taken back. */
-export interface Charge {
-  readonly registrar: string;
-  readonly kind: ChargeKind;
-  readonly years: number;
-  readonly at: Date;
-}
+/** Years below zero are taken back. An application has none, and says what it costs. */
+export type Charge = { readonly registrar: string; readonly at: Date } & (
+  | { readonly kind: Exclude<ChargeKind, 'application'>; readonly years: number }
+  | { readonly kind: 'application'; readonly years: 0; readonly cents: number }
+);
 
 /** What charges are made with, inside the command's transaction. */
 interface Billing {
@@ -31,13 +29,13 @@ export async function recordCharges(
 ): Promise<void> {
   const fees = prices(name.slice(name.indexOf('.') + 1), name);
   if (charges.length === 0 || fees === undefined) return;
-  const rows = charges.map(({ registrar, kind, years, at }) => ({
-    registrar,
+  const rows = charges.map((charge) => ({
+    registrar: charge.registrar,
     name,
-    kind,
-    years,
-    amount_cents: centsOf(fees, kind, years),
-    charged_at: at,
+    kind: charge.kind,
+    years: charge.years,
+    amount_cents: centsOf(fees, charge),
+    charged_at: charge.at,
   }));
   await db.insertInto('registry_charges').values(rows).execute();
   for (const { registrar, amount_cents: chargedCents, charged_at: at } of rows) {
@@ -45,23 +43,25 @@ export async function recordCharges(
   }
 }
 
-function centsOf(fees: Fees, kind: ChargeKind, years: number): number {
-  switch (kind) {
+function centsOf(fees: Fees, charge: Charge): number {
+  switch (charge.kind) {
     case 'create':
-      return fees.createCents * years;
+      return fees.createCents * charge.years;
     case 'renew':
     case 'auto_renew':
-      return fees.renewCents * years;
+      return fees.renewCents * charge.years;
     case 'transfer':
       return fees.transferCents;
     case 'trade':
       return fees.tradeCents ?? 0;
     case 'restore':
-      return fees.restoreCents + fees.renewCents * years;
+      return fees.restoreCents + fees.renewCents * charge.years;
+    case 'application':
+      return charge.cents;
   }
 }
 
-/** Takes back all that this registrar was charged for a name that it registered a few days ago. */
+/** Takes back all that this registrar was charged for a name that it registered a few days ago, but for its application. */
 export async function takeRegistrationBack(
   db: RegistryDb,
   {
@@ -76,6 +76,7 @@ export async function takeRegistrationBack(
     .select(['kind', 'years', 'amount_cents'])
     .where('name', '=', name)
     .where('registrar', '=', registrar)
+    .where('kind', '<>', 'application')
     .where('charged_at', '>=', since)
     .execute();
   const back = charged.map(({ kind, years, amount_cents: cents }) => ({

@@ -21,14 +21,15 @@ export async function createDomain(context: CommandContext, command: CreateDomai
   requirePermitted(name, policy);
   requireYears(command.years);
   requireAuthInfo(command.authInfo);
-  const feeCents = fees.createCents * command.years;
+  const { application } = command;
+  const feeCents = fees.createCents * command.years + (application?.feeCents ?? 0);
   if ((await lockDomainStateIfAny(context, name)) !== undefined)
     throw new Refusal(2302, `${name} is registered already`);
   await requireCovered(context, { agreedCents: command.feeCents, feeCents, isPremium: fees.isPremium });
   const contacts = uniqueContacts(command.contacts ?? []);
   await requireContacts(context, [command.registrant, ...contacts.map(({ id }) => id)]);
   const nameservers = await requireHosts(context, command.nameservers ?? []);
-  const wait = waitOf(context, policy, command.years);
+  const wait = waitOf(context, policy, command);
   const expiresAt = addYears(now, command.years);
   const isFirst = await insertDomain(context.db, {
     name,
@@ -56,8 +57,14 @@ export async function createDomain(context: CommandContext, command: CreateDomai
   });
   if (!isFirst) throw new Refusal(2302, `${name} is registered already`);
   const charge = { registrar: session.registrarId, kind: 'create', years: command.years, at: now } as const;
-  // One that waits is charged when it is done.
-  if (wait === null) await recordCharges(context, name, [charge]);
+  const { feeCents: cents } = application ?? {};
+  await recordCharges(context, name, [
+    ...(cents === undefined
+      ? []
+      : [{ registrar: session.registrarId, kind: 'application', years: 0, cents, at: now } as const]),
+    // One that waits is charged when it is done.
+    ...(wait === null ? [charge] : []),
+  ]);
   const created = { name, createdAt: now, expiresAt, feeCents };
   return wait === null ? completed(created) : pending(created);
 }
@@ -69,11 +76,16 @@ function requirePermitted(name: string, policy: NamePolicy): void {
 }
 
 /** Null: done at once. */
-function waitOf(context: CommandContext, policy: NamePolicy, years: number): PendingCommand | null {
+function waitOf(
+  context: CommandContext,
+  policy: NamePolicy,
+  { application, years }: CreateDomain,
+): PendingCommand | null {
   const fails = policy === 'fail_create';
   const seconds = policy === 'slow_create' ? SLOW_CREATE_SECONDS : context.delays.createSeconds;
   if (seconds === 0 && !fails) return null;
   const { now, session, svTRID } = context;
   const completesAt = addSeconds(now, seconds);
-  return { command: 'create', years, fails, completesAt, clTRID: session.clTRID ?? null, svTRID };
+  const refundedCents = application?.isRefunded === true ? { refundedCents: application.feeCents } : {};
+  return { command: 'create', years, fails, ...refundedCents, completesAt, clTRID: session.clTRID ?? null, svTRID };
 }

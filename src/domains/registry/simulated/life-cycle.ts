@@ -138,7 +138,7 @@ function endPending(domain: DomainState, at: Date): Aged {
   const rest = { ...domain, pending: null };
   if (pending.command === 'create') {
     return pending.fails
-      ? { domain: undefined, notices }
+      ? { domain: undefined, notices, charges: refundOf(domain, pending, at) }
       : { domain: { ...rest, phase: 'active' }, notices, charges: [chargeOf(domain, 'create', pending.years, at)] };
   }
   if (pending.fails) return { domain: rest, notices };
@@ -147,8 +147,18 @@ function endPending(domain: DomainState, at: Date): Aged {
   return { domain: { ...renewed, updatedBy: domain.sponsor, updatedAt: at }, notices, charges };
 }
 
+/** What an application has cost that another one has won. */
+function refundOf({ sponsor }: DomainState, { refundedCents: cents }: PendingCommand, at: Date): Charge[] {
+  return cents === undefined ? [] : [{ registrar: sponsor, kind: 'application', years: 0, cents: -cents, at }];
+}
+
 /** To the registrar that has the name. */
-export function chargeOf({ sponsor }: DomainState, kind: Charge['kind'], years: number, at: Date): Charge {
+export function chargeOf(
+  { sponsor }: DomainState,
+  kind: Exclude<Charge['kind'], 'application'>,
+  years: number,
+  at: Date,
+): Charge {
   return { registrar: sponsor, kind, years, at };
 }
 

@@ -161,6 +161,8 @@ export interface CreateDomain extends FeeAgreement {
   /** 6 to 64 characters. */
   readonly authInfo: string;
   readonly dsRecords?: readonly DsRecord[];
+  /** What it costs beside the registration that the name is applied for, and whether that comes back where it fails. */
+  readonly application?: { readonly feeCents: number; readonly isRefunded: boolean } | undefined;
 }
 
 export interface CreatedDomain {

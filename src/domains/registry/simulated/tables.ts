@@ -16,6 +16,8 @@ export interface PendingCommand {
   readonly years: number;
   /** Whether it ends in a refusal: see policy.ts. */
   readonly fails: boolean;
+  /** Of an application: what was charged for it, and comes back where it fails. */
+  readonly refundedCents?: number;
   readonly completesAt: Date;
   readonly clTRID: string | null;
   readonly svTRID: string;
@@ -82,7 +84,7 @@ export interface RegistryTables {
     id: Generated<number>;
     registrar: string;
     name: string;
-    kind: 'create' | 'renew' | 'auto_renew' | 'transfer' | 'restore' | 'trade';
+    kind: 'create' | 'renew' | 'auto_renew' | 'transfer' | 'restore' | 'trade' | 'application';
     years: number;
     amount_cents: number;
     charged_at: Date;

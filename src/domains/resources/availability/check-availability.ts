@@ -1,6 +1,7 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { type DomainName, normalizeName, underSuffix } from '../../names/normalize-name.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
+import type { TldTerms } from '../../prices/tlds.ts';
 import type { Availability, LaunchDemand } from '../../registry/registry.ts';
 import type { LookUpNames } from './look-up-names.ts';
 import { priceOf } from './price-of.ts';
@@ -41,7 +42,10 @@ export async function checkAvailability(
     if (prices.isReserved(name.ascii)) return renderResult(name, 'reserved', price, 'The name is not sold here.');
     const { availability } = answer;
     if (availability !== 'available') return renderResult(name, availability, price);
-    if (price !== null) return underLaunch(renderResult(name, availability, price), answer.launch, showsNotices);
+    if (price !== null) {
+      const free = { ...renderResult(name, availability, price), ...launchOf(terms) };
+      return underLaunch(free, answer.launch, showsNotices);
+    }
     return renderResult(
       name,
       'reserved',
@@ -53,6 +57,11 @@ export async function checkAvailability(
 }
 
 const NO_ANSWER: Pick<Availability, 'availability' | 'fees' | 'launch'> = { availability: 'unknown' };
+
+/** The phase that a TLD is in; nothing where it is not being launched. */
+function launchOf({ launch }: TldTerms): Pick<AvailabilityResult, 'launch'> {
+  return launch === undefined ? {} : { launch: { ...launch.phase, applications: launch.isApplication } };
+}
 
 /** What a name of a TLD that is being launched is for whoever asks. */
 function underLaunch(

@@ -145,6 +145,6 @@ test('a name in a currency without a rate is not offered, and one that is only d
   assert.equal(book.isPremium('com', fee('USD', 900), at), false);
   assert.equal(book.isPremium('com', fee('USD', 901), at), true);
   assert.equal(book.isPremium('com', fee('USD', 1_800), at), true);
-  assert.equal(book.premiumCents('com', { currency: 'USD', cents: 10_000 }, at), 9_950);
-  assert.equal(book.premiumCents('com', { currency: 'CHF', cents: 10_000 }, at), undefined);
+  assert.equal(book.premiumCents('com', fee('USD', 10_000), at), 9_950);
+  assert.equal(book.premiumCents('com', fee('CHF', 10_000), at), undefined);
 });

@@ -1,4 +1,5 @@
 import { toEuros } from '../../prices/money.ts';
+import { applicationOf } from '../../prices/price.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
 import type { TldTerms } from '../../prices/tlds.ts';
 import type { Availability, FeeCommand } from '../../registry/registry.ts';
@@ -22,10 +23,11 @@ export function priceOf({ now, prices, terms }: PriceParts, fees: Availability['
       return ordinary[command];
     }
     isPremium = true;
-    return prices.premiumCents(tld, fee, now);
+    return prices.premiumCents(tld, { command, fee }, now);
   };
   const [register, renew, transfer] = [centsFor('create'), centsFor('renew'), centsFor('transfer')];
   if (register === undefined || renew === undefined || transfer === undefined) return null;
+  const application = applicationOf(terms);
   return {
     currency: 'EUR',
     register: toEuros(register),
@@ -34,5 +36,9 @@ export function priceOf({ now, prices, terms }: PriceParts, fees: Availability['
     min_years: registrationYears.min,
     max_years: registrationYears.max,
     ...(isPremium ? { premium: true } : {}),
+    ...(application && {
+      application: toEuros(application.cents),
+      application_refunded_when_lost: application.isRefunded,
+    }),
   };
 }

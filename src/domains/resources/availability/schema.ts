@@ -2,6 +2,7 @@
 import type { Static } from 'typebox';
 import { component, nullable, oneOf } from '../../../kernel/http/schema.ts';
 import { Type } from '../../../kernel/http/type-builder.ts';
+import { LaunchOfTld } from '../launch-of-tld.ts';
 
 export const AvailabilityQuery = Type.Object({
   q: Type.String({
@@ -26,8 +27,22 @@ const PriceQuote = component(
           description: 'The registry sells the name at a price of its own; absent where it does not.',
         }),
       ),
+      application: Type.Optional(
+        Type.Number({
+          description: 'Beyond the contract: what the application costs once, beside `register`; absent: nothing.',
+        }),
+      ),
+      application_refunded_when_lost: Type.Optional(
+        Type.Boolean({
+          description:
+            'Whether `application` comes back where the registry gives the name to another. The rest always does.',
+        }),
+      ),
     },
-    { description: '`confirm_price` of a registration is `register` times its `duration`.' },
+    {
+      description:
+        '`confirm_price` of a registration is `register` times its `duration`, and `application` where there is one.',
+    },
   ),
 );
 
@@ -48,6 +63,7 @@ const AvailabilityResult = component(
           '`signed_mark` has to come with POST /domains. Absent: nothing has to.',
       }),
     ),
+    launch: Type.Optional(LaunchOfTld),
   }),
 );
 

@@ -4,7 +4,7 @@ import { type GivenForLaunch, keepForLaunch, type LaunchTerms, meetLaunchDemand 
 import { READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
-import { buy, requireAvailable } from '../../orders/index.ts';
+import { buy, requireAvailable, requirePhase } from '../../orders/index.ts';
 import { findDomain } from '../../portfolio/index.ts';
 import { quote } from '../../prices/quote.ts';
 import { getRegistrant, missingContact } from '../../registrant.ts';
@@ -53,6 +53,7 @@ async function meetDemands(
   if (price.isPriceUnasked !== true) {
     try {
       const launch = await meetLaunchDemand(deps, caller, name, given);
+      requirePhase({ name }, price.application, launch.launchPhase);
       // The registry decides when the order is sent; a card is not charged for a name that is known to be taken.
       if (instrumentOf(body) !== undefined) await requireAvailable(deps, name, { timeoutMs: READ_MS });
       return launch;

@@ -26,6 +26,14 @@ export function renderOrder(row: OrderRow): Order {
     failure: row.state === 'failed' ? { error: row.error_code ?? 'internal', message: row.error_message ?? '' } : null,
     ...(row.holder && { holder: { name: row.holder.name, organization: row.holder.organization ?? null } }),
     ...(row.application_id !== null && { application_id: row.application_id }),
+    ...(row.launch_phase && {
+      application: {
+        ...row.launch_phase,
+        price: toEuros(row.application_cents),
+        refunded_when_lost: row.application_refunded,
+        taken_at: row.application_taken_at?.toISOString() ?? null,
+      },
+    }),
     ...(accepted && {
       claims_notice: {
         id: accepted.noticeId,

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { closedObject, component, nullable, oneOf, timestamp } from '../../../kernel/http/schema.ts';
 import { Type } from '../../../kernel/http/type-builder.ts';
 import { nextAfter } from '../../list-page.ts';
+import { LAUNCH_PHASES } from '../../registry/registry.ts';
 import { acceptedClaimsNotice } from '../claims-notices/index.ts';
 
 export const OrderPath = Type.Object({ order_id: Type.String({ minLength: 1, maxLength: 100 }) });
@@ -40,8 +41,28 @@ export const Order = component(
     ),
     application_id: Type.Optional(
       Type.String({
-        description: 'Of an application in a sunrise, as the registry calls it; absent: it is none, or has no id yet.',
+        description: 'Of an application in a launch, as the registry calls it; absent: it is none, or has no id yet.',
       }),
+    ),
+    application: Type.Optional(
+      Type.Object(
+        {
+          phase: oneOf(LAUNCH_PHASES),
+          name: Type.Optional(Type.String({ description: 'Of a custom phase, or a part of another one.' })),
+          price: Type.Number({ description: 'What of `price` is for the application, in EUR.' }),
+          refunded_when_lost: Type.Boolean({
+            description: 'Whether `price` comes back where another has the domain. The rest always does.',
+          }),
+          taken_at: nullable(timestamp(), {
+            description:
+              'When its price was spent, as the registry had taken it; null: it was not, or comes back when lost.',
+          }),
+        },
+        {
+          description:
+            'Of a domain that is applied for, while its TLD is being launched; absent: it is registered at once.',
+        },
+      ),
     ),
     claims_notice: Type.Optional(
       Type.Object(

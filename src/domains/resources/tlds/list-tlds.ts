@@ -1,6 +1,7 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { HttpReply } from '../../../kernel/http/operation.ts';
 import { toEuros } from '../../prices/money.ts';
+import { applicationOf } from '../../prices/price.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
 import type { TldTerms } from '../../prices/tlds.ts';
 import type { TldPrice, TldPriceList } from './schema.ts';
@@ -19,6 +20,17 @@ export function listTlds({ clock, prices }: TldDependencies) {
     );
 }
 
+/** Nothing where the TLD is not being launched. */
+function launchOf(terms: TldTerms): Pick<TldPrice, 'application' | 'launch'> {
+  const { launch } = terms;
+  if (launch === undefined) return {};
+  const application = applicationOf(terms);
+  return {
+    launch: { ...launch.phase, applications: launch.isApplication },
+    ...(application && { application: toEuros(application.cents) }),
+  };
+}
+
 function renderTld(terms: TldTerms): TldPrice {
   return {
     tld: terms.tld,
@@ -35,5 +47,6 @@ function renderTld(terms: TldTerms): TldPrice {
     deletes: terms.deletes,
     grace_days: terms.graceDays,
     redemption_days: terms.redemptionDays,
+    ...launchOf(terms),
   };
 }

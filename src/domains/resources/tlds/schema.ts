@@ -2,6 +2,7 @@
 import type { Static } from 'typebox';
 import { component, oneOf } from '../../../kernel/http/schema.ts';
 import { Type } from '../../../kernel/http/type-builder.ts';
+import { LaunchOfTld } from '../launch-of-tld.ts';
 
 function euros(description: string) {
   return Type.Number({ minimum: 0, description });
@@ -32,6 +33,10 @@ export const TldPrice = component(
       description: 'Days after its expiry in which a name is renewed at the ordinary price.',
     }),
     redemption_days: Type.Integer({ description: 'Days after its deletion in which a name can be restored.' }),
+    launch: Type.Optional(LaunchOfTld),
+    application: Type.Optional(
+      euros('Beyond the contract: what an application costs once, beside `register`; absent: nothing.'),
+    ),
   }),
 );
 

@@ -20,6 +20,7 @@ const KINDS = `What happened:
 - \`credit\`: money came in.
 - \`hold\`: money was set aside for an order.
 - \`charge\`: a card was charged for an order, and the money set aside.
+- \`application\`: the registry has taken an application, and what that costs is spent; the rest stays set aside.
 - \`capture\`: the order is done, and what was set aside is spent.
 - \`release\`: the order failed, and what was set aside is available again.
 - \`refund\`: the order failed, and what was set aside goes back to the card.
@@ -32,6 +33,7 @@ export const movementKinds = [
   'credit',
   'hold',
   'charge',
+  'application',
   'capture',
   'release',
   'refund',

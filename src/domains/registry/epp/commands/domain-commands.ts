@@ -1,5 +1,5 @@
 /** The commands of the domain mapping (RFC 5731 3) with the extensions that go with them. Names are in lower case. */
-import type { DsRecord } from '../../registry.ts';
+import type { DsRecord, LaunchPhaseName } from '../../registry.ts';
 import { EppFault } from '../epp-fault.ts';
 import { DOMAIN, SEC_DNS } from '../namespaces.ts';
 import { elementsOf, findChild, findText, textsOf, type XmlElement } from '../xml/element.ts';
@@ -21,10 +21,11 @@ import { feeElement, feeQuestionElement, findFee, isFee, readFeeQuestion } from 
 import type { Fee, FeeQuestion } from './fee-values.ts';
 import { findIdn, type IdnTable, idnElement } from './idn.ts';
 import {
+  type AskedApplication,
   applicationQuestionElement,
-  asksForClaims,
   claimsQuestionElement,
   findAskedApplication,
+  findClaimsQuestion,
   findLaunchCreate,
   type LaunchCreate,
   launchCreateElement,
@@ -47,15 +48,15 @@ export interface DomainCheckCommand {
   readonly kind: 'domain:check';
   readonly names: readonly string[];
   readonly fees?: FeeQuestion | undefined;
-  /** In place of whether they are free: whether trademarks claim them. */
-  readonly asksClaims?: boolean | undefined;
+  /** In place of whether they are free: whether trademarks claim them, in this phase. */
+  readonly claimsIn?: LaunchPhaseName | undefined;
 }
 
 export interface DomainInfoCommand {
   readonly kind: 'domain:info';
   readonly name: string;
   /** Of an application for it, in place of the name. */
-  readonly applicationId?: string | undefined;
+  readonly application?: AskedApplication | undefined;
   readonly authInfo?: string | undefined;
 }
 
@@ -126,14 +127,14 @@ const domain = elementsOf(DOMAIN);
 export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Extract<DomainCommand, { kind: Kind }>> } =
   {
     'domain:check': {
-      encode: ({ names, fees, asksClaims = false }) => ({
+      encode: ({ names, fees, claimsIn }) => ({
         object: domain(
           'check',
           names.map((name) => domain('name', name)),
         ),
         extensions: [
           ...(fees === undefined ? [] : [feeQuestionElement(fees, names)]),
-          ...(asksClaims ? [claimsQuestionElement()] : []),
+          ...(claimsIn === undefined ? [] : [claimsQuestionElement(claimsIn)]),
         ],
       }),
       decode: ({ object, extensions }) => {
@@ -142,20 +143,20 @@ export const domainCodecs: { readonly [Kind in DomainCommand['kind']]: Codec<Ext
           kind: 'domain:check',
           names: requireSome(textsOf(object, 'name').map(lower), 'name'),
           fees: question === undefined ? undefined : readFeeQuestion(question),
-          ...(asksForClaims(extensions) ? { asksClaims: true } : {}),
+          claimsIn: findClaimsQuestion(extensions),
         };
       },
     },
     'domain:info': {
-      encode: ({ applicationId, name, authInfo }) => ({
+      encode: ({ application, name, authInfo }) => ({
         object: domain('info', [domain('name', name, { hosts: 'all' }), authInfoElement(DOMAIN, authInfo)]),
-        extensions: applicationId === undefined ? [] : [applicationQuestionElement(applicationId)],
+        extensions: application === undefined ? [] : [applicationQuestionElement(application)],
       }),
       decode: ({ object, extensions }) => ({
         kind: 'domain:info',
         name: nameOf(object),
         authInfo: findAuthInfo(object),
-        ...optionalId(findAskedApplication(extensions)),
+        application: findAskedApplication(extensions),
       }),
     },
     'domain:create': { encode: encodeCreate, decode: decodeCreate },
@@ -273,10 +274,6 @@ function decodeUpdate({ object, extensions }: { object: XmlElement; extensions: 
     restore: findRestore(extensions),
     fee: findFee(extensions),
   } as const;
-}
-
-function optionalId(applicationId: string | undefined) {
-  return applicationId === undefined ? {} : { applicationId };
 }
 
 function readTransferOperation(operation: string | undefined): TransferOperation {

@@ -10,7 +10,15 @@
 import { EppFault } from '../epp-fault.ts';
 import { DOMAIN, feeDraftUri } from '../namespaces.ts';
 import { childrenOf, element, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
-import { type FeeAnswer, type FeeQuestion, findTotal, formatAmount, isFeeCommand } from './fee-values.ts';
+import {
+  type FeeAnswer,
+  type FeeQuestion,
+  findTotal,
+  formatAmount,
+  isFeeCommand,
+  phaseAttributes,
+  readPhaseAttributes,
+} from './fee-values.ts';
 import { findYears, optional, requireChild, requireText, yearsElement } from './values.ts';
 
 const OBJECT_URI = feeDraftUri('0.9');
@@ -29,7 +37,7 @@ export function objectsElement({ uri, currency, commands }: FeeQuestion, names: 
         [
           isObject ? fee('objID', name, { element: 'name' }) : fee('name', name),
           optional(uri, 'currency', currency),
-          fee('command', command.name),
+          fee('command', command.name, phaseAttributes(command)),
           yearsElement(uri, command.years),
         ],
         isObject ? { objURI: DOMAIN } : {},
@@ -41,7 +49,7 @@ export function objectsElement({ uri, currency, commands }: FeeQuestion, names: 
 /** What is asked of any name is asked of each. */
 export function readObjects(check: XmlElement): FeeQuestion {
   const objects = childrenOf(check, check.uri === OBJECT_URI ? 'object' : 'domain');
-  const commands = objects.flatMap(commandsIn);
+  const commands = objects.flatMap(askedIn);
   return {
     uri: check.uri,
     currency: objects.map((object) => findText(object, 'currency')).find((currency) => currency !== undefined),
@@ -56,14 +64,14 @@ export function oneCommandElement({ uri, currency, commands }: FeeQuestion): Xml
   const [command] = commands;
   if (command === undefined || commands.length > 1) throw new EppFault(2306, 'fee-0.11 asks for one command at a time');
   return element(uri, 'check', [
-    element(uri, 'command', command.name),
+    element(uri, 'command', command.name, phaseAttributes(command)),
     optional(uri, 'currency', currency),
     yearsElement(uri, command.years),
   ]);
 }
 
 export function readOneCommand(check: XmlElement): FeeQuestion {
-  return { uri: check.uri, currency: findText(check, 'currency'), commands: commandsIn(check) };
+  return { uri: check.uri, currency: findText(check, 'currency'), commands: askedIn(check) };
 }
 
 /** A command that has no fee here is left out. */
@@ -74,26 +82,31 @@ function commandsIn(parent: XmlElement): FeeQuestion['commands'] {
   return [{ name, ...(years === undefined ? {} : { years }) }];
 }
 
+function askedIn(parent: XmlElement): FeeQuestion['commands'] {
+  const phase = readPhaseAttributes(requireChild(parent, 'command').attributes);
+  return commandsIn(parent).map((command) => ({ ...command, ...phase }));
+}
+
 export function draftAnswersElement(uri: string, currency: string, answers: readonly FeeAnswer[]): XmlElement {
   const fee = elementsOf(uri);
   const isOneCommand = uri === ONE_COMMAND_URI;
   const items = answers.flatMap(({ name, category, commands }) =>
-    commands.map(({ name: command, years, amountCents }) =>
-      fee(
+    commands.map((answer) => {
+      const { years, amountCents } = answer;
+      const command = fee('command', answer.name, phaseAttributes(answer));
+      return fee(
         'cd',
         [
           nameElement(uri, name),
-          ...(isOneCommand
-            ? [fee('command', command), fee('currency', currency)]
-            : [fee('currency', currency), fee('command', command)]),
+          ...(isOneCommand ? [command, fee('currency', currency)] : [fee('currency', currency), command]),
           yearsElement(uri, years),
           amountCents === undefined ? undefined : fee('fee', formatAmount(amountCents)),
           optional(uri, 'class', category),
           isOneCommand && amountCents === undefined ? fee('reason', 'not available') : undefined,
         ],
         isOneCommand ? { avail: amountCents === undefined ? '0' : '1' } : {},
-      ),
-    ),
+      );
+    }),
   );
   return fee('chkData', items);
 }

@@ -1,15 +1,23 @@
 /** What the versions of the fee extension have in common. Amounts are in the smallest unit of a currency that has two decimals. */
+import { LAUNCH_PHASES, type LaunchPhaseName } from '../../registry.ts';
 import { EppFault } from '../epp-fault.ts';
 import { childrenOf, type XmlElement } from '../xml/element.ts';
 
 export type FeeCommand = 'create' | 'renew' | 'transfer' | 'restore';
+
+interface AskedCommand {
+  readonly name: FeeCommand;
+  readonly years?: number;
+  /** Of a launch, in which it has a price of its own (RFC 8748 3.8). */
+  readonly phase?: LaunchPhaseName;
+}
 
 export interface FeeQuestion {
   /** The namespace of the version. */
   readonly uri: string;
   /** Absent: the registry's own. */
   readonly currency?: string | undefined;
-  readonly commands: readonly { readonly name: FeeCommand; readonly years?: number }[];
+  readonly commands: readonly AskedCommand[];
 }
 
 /** What one name costs. */
@@ -17,16 +25,32 @@ export interface FeeAnswer {
   readonly name: string;
   /** The registry's word for its kind: `premium`. */
   readonly category?: string | undefined;
-  readonly commands: readonly {
-    readonly name: FeeCommand;
-    readonly years?: number;
+  readonly commands: readonly (AskedCommand & {
     /** Undefined: the command cannot be had, or the registry does not say. */
     readonly amountCents?: number;
     /** Absent: the one that was asked for. */
     readonly currency?: string;
     /** `standard` is false for names with a price of their own. */
     readonly isStandard?: boolean;
-  }[];
+    /** The part of the amount that an application costs. */
+    readonly application?: { readonly amountCents: number; readonly isRefundable: boolean };
+  })[];
+}
+
+/** Attributes of the element that names the command. */
+export function phaseAttributes({ phase }: AskedCommand): Readonly<Record<string, string>> {
+  if (phase === undefined) return {};
+  return { phase: phase.phase, ...(phase.name === undefined ? {} : { subphase: phase.name }) };
+}
+
+/** 2306 for a phase that RFC 8334 does not have. */
+export function readPhaseAttributes({ phase: text, subphase: name }: XmlElement['attributes']): {
+  phase?: LaunchPhaseName;
+} {
+  if (text === undefined) return {};
+  const phase = LAUNCH_PHASES.find((known) => known === text);
+  if (phase === undefined) throw new EppFault(2306, `fee: there is no phase ${text}`);
+  return { phase: name === undefined ? { phase } : { phase, name } };
 }
 
 /** What a registrar agrees to pay, or has paid. */

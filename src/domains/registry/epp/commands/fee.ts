@@ -13,7 +13,16 @@ import {
   readObjects,
   readOneCommand,
 } from './fee-drafts.ts';
-import { type Fee, type FeeAnswer, type FeeQuestion, findTotal, formatAmount, isFeeCommand } from './fee-values.ts';
+import {
+  type Fee,
+  type FeeAnswer,
+  type FeeQuestion,
+  findTotal,
+  formatAmount,
+  isFeeCommand,
+  phaseAttributes,
+  readPhaseAttributes,
+} from './fee-values.ts';
 import { findYears, optional, readBoolean, requireText, yearsElement } from './values.ts';
 
 /** How the versions ask in a check: of all its names at once, by one command only, or of each name by itself. */
@@ -45,7 +54,9 @@ function commandsElement({ uri, currency, commands }: FeeQuestion): XmlElement {
   const fee = elementsOf(uri);
   return fee('check', [
     optional(uri, 'currency', currency),
-    ...commands.map(({ name, years }) => fee('command', [yearsElement(uri, years)], { name })),
+    ...commands.map((command) =>
+      fee('command', [yearsElement(uri, command.years)], { name: command.name, ...phaseAttributes(command) }),
+    ),
   ]);
 }
 
@@ -69,7 +80,7 @@ function readCommands(check: XmlElement): FeeQuestion {
       const { name } = command.attributes;
       if (!isFeeCommand(name)) return [];
       const years = findYears(command);
-      return [{ name, ...(years === undefined ? {} : { years }) }];
+      return [{ name, ...(years === undefined ? {} : { years }), ...readPhaseAttributes(command.attributes) }];
     }),
   };
 }
@@ -86,22 +97,50 @@ export function feeAnswersElement(uri: string, currency: string, answers: readon
         [
           fee('objID', answer.name),
           optional(uri, 'class', answer.category),
-          ...answer.commands.map(({ name, years, amountCents, isStandard }) =>
-            fee(
+          ...answer.commands.map((command) => {
+            const { name, years, amountCents, isStandard } = command;
+            return fee(
               'command',
               [
                 yearsElement(uri, years),
-                amountCents === undefined ? undefined : fee('fee', formatAmount(amountCents)),
+                ...amountElements(uri, command),
                 amountCents === undefined ? fee('reason', 'not available') : undefined,
               ],
-              { name, ...(isStandard === undefined || uri !== FEE ? {} : { standard: isStandard ? '1' : '0' }) },
-            ),
-          ),
+              {
+                name,
+                ...phaseAttributes(command),
+                ...(isStandard === undefined || uri !== FEE ? {} : { standard: isStandard ? '1' : '0' }),
+              },
+            );
+          }),
         ],
         { avail: answer.commands.some((command) => command.amountCents !== undefined) ? '1' : '0' },
       ),
     ),
   ]);
+}
+
+/** What an application costs stands apart (RFC 8748 3.4.1, 3.4.2). */
+function amountElements(
+  uri: string,
+  { amountCents, application }: Pick<FeeAnswer['commands'][number], 'amountCents' | 'application'>,
+): XmlElement[] {
+  if (amountCents === undefined) return [];
+  if (application === undefined) return [element(uri, 'fee', formatAmount(amountCents))];
+  const { amountCents: applicationCents, isRefundable } = application;
+  const refundable = isRefundable ? '1' : '0';
+  return [
+    element(uri, 'fee', formatAmount(applicationCents), {
+      description: 'Application Fee',
+      refundable,
+      applied: 'immediate',
+    }),
+    element(uri, 'fee', formatAmount(amountCents - applicationCents), {
+      description: 'Registration Fee',
+      refundable: '1',
+      applied: 'delayed',
+    }),
+  ];
 }
 
 /** Several fees of one command are added up. */

@@ -1,5 +1,6 @@
 /** Launch phases (RFC 8334): claims of trademark holders on names, asked for with a check (3.1.1), and the notice that comes with a create (3.3.1). */
 import { type AcceptedNotice, TMCH } from '../../claims-notices.ts';
+import { LAUNCH_PHASES, type LaunchPhaseName } from '../../registry.ts';
 import { EppFault } from '../epp-fault.ts';
 import { LAUNCH, SIGNED_MARK } from '../namespaces.ts';
 import { childrenOf, element, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
@@ -14,22 +15,37 @@ export interface Claim {
 
 const launch = elementsOf(LAUNCH);
 
-export function claimsQuestionElement(): XmlElement {
-  return launch('check', [launch('phase', 'claims')], { type: 'claims' });
+function phaseElement({ name, phase }: LaunchPhaseName): XmlElement {
+  return launch('phase', phase, name === undefined ? {} : { name });
 }
 
-/** Whether it is asked for claims; 2307 for checks of other kinds and phases. */
-export function asksForClaims(extensions: readonly XmlElement[]): boolean {
+/** 2306 for a phase that RFC 8334 2.3 does not have, or a custom one without its name. */
+function readPhase(parent: XmlElement): LaunchPhaseName {
+  const { attributes, text } = requireChild(parent, 'phase');
+  const phase = LAUNCH_PHASES.find((known) => known === text.trim());
+  const { name } = attributes;
+  if (phase === undefined || (phase === 'custom' && name === undefined)) {
+    throw new EppFault(2306, `launch: there is no phase ${text.trim()}`);
+  }
+  return name === undefined ? { phase } : { phase, name };
+}
+
+export function claimsQuestionElement(phase: LaunchPhaseName): XmlElement {
+  return launch('check', [phaseElement(phase)], { type: 'claims' });
+}
+
+/** In which phase it is asked for claims; undefined: it is not. 2307 for checks of other kinds. */
+export function findClaimsQuestion(extensions: readonly XmlElement[]): LaunchPhaseName | undefined {
   const found = extensions.find(({ uri, local }) => uri === LAUNCH && local === 'check');
-  if (found === undefined) return false;
+  if (found === undefined) return undefined;
   const { type = 'claims' } = found.attributes;
-  if (type === 'claims' && findText(found, 'phase') === 'claims') return true;
-  throw new EppFault(2307, 'launch: claims of the claims phase can be asked for');
+  if (type === 'claims') return readPhase(found);
+  throw new EppFault(2307, 'launch: claims can be asked for');
 }
 
-export function claimsElement(claims: readonly Claim[]): XmlElement {
+export function claimsElement(phase: LaunchPhaseName, claims: readonly Claim[]): XmlElement {
   return launch('chkData', [
-    launch('phase', 'claims'),
+    phaseElement(phase),
     ...claims.map(({ name, exists, key }) =>
       launch('cd', [
         launch('name', name, { exists: exists ? '1' : '0' }),
@@ -56,48 +72,47 @@ export function findClaims(extensions: readonly XmlElement[]): Claim[] | undefin
   });
 }
 
-/** A mark, or a notice, that comes with a create. */
-export type LaunchCreate =
-  | { readonly kind: 'notice'; readonly notice: AcceptedNotice }
-  /** `signedMark` is base64. */
-  | { readonly kind: 'signed_mark'; readonly signedMark: string; readonly isApplication: boolean };
+/** What comes with a create: the phase that it is of, and a mark or a notice where one is wanted. */
+export interface LaunchCreate {
+  readonly phase: LaunchPhaseName;
+  readonly isApplication: boolean;
+  readonly notice?: AcceptedNotice;
+  /** Base64. */
+  readonly signedMark?: string;
+}
 
-export function launchCreateElement(create: LaunchCreate): XmlElement {
-  if (create.kind === 'notice') return noticeElement(create.notice);
-  const { isApplication, signedMark } = create;
+export function launchCreateElement({ isApplication, notice, phase, signedMark }: LaunchCreate): XmlElement {
   return launch(
     'create',
-    [launch('phase', 'sunrise'), element(SIGNED_MARK, 'encodedSignedMark', signedMark)],
+    [
+      phaseElement(phase),
+      signedMark === undefined ? undefined : element(SIGNED_MARK, 'encodedSignedMark', signedMark),
+      notice && noticeElement(notice),
+    ],
     isApplication ? { type: 'application' } : {},
   );
 }
 
 function noticeElement({ acceptedAt, notAfter, noticeId }: AcceptedNotice): XmlElement {
-  return launch('create', [
-    launch('phase', 'claims'),
-    launch('notice', [
-      launch('noticeID', noticeId, { validatorID: TMCH }),
-      launch('notAfter', notAfter),
-      launch('acceptedDate', acceptedAt),
-    ]),
+  return launch('notice', [
+    launch('noticeID', noticeId, { validatorID: TMCH }),
+    launch('notAfter', notAfter),
+    launch('acceptedDate', acceptedAt),
   ]);
 }
 
-/** Undefined: the create comes without one. 2306 for other forms of it. */
+/** Undefined: the create comes without one. */
 export function findLaunchCreate(extensions: readonly XmlElement[]): LaunchCreate | undefined {
   const found = extensions.find(({ uri, local }) => uri === LAUNCH && local === 'create');
   if (found === undefined) return undefined;
-  const phase = findText(found, 'phase');
   const notice = findChild(found, 'notice');
-  if (phase === 'claims' && notice !== undefined) return { kind: 'notice', notice: readNotice(notice) };
   const signedMark = findChild(found, 'encodedSignedMark', SIGNED_MARK)?.text.replace(/\s+/g, '');
-  if (phase === 'sunrise' && signedMark !== undefined && signedMark !== '') {
-    return { kind: 'signed_mark', signedMark, isApplication: found.attributes.type === 'application' };
-  }
-  throw new EppFault(
-    2306,
-    'launch: a create has a notice in the claims phase, and an encoded signed mark in a sunrise',
-  );
+  return {
+    phase: readPhase(found),
+    isApplication: found.attributes.type === 'application',
+    ...(notice === undefined ? {} : { notice: readNotice(notice) }),
+    ...(signedMark === undefined ? {} : { signedMark }),
+  };
 }
 
 /** 2306 for another validator's. */
@@ -117,10 +132,10 @@ export type ApplicationStatus = 'pendingAllocation' | 'allocated' | 'rejected';
 /** An application, in the answer to its create (`creData`), to its info, and in messages about it (`infData`). */
 export function applicationElement(
   local: 'creData' | 'infData',
-  { id, status }: { readonly id: string; readonly status?: ApplicationStatus },
+  { id, phase, status }: { readonly id: string; readonly phase: LaunchPhaseName; readonly status?: ApplicationStatus },
 ): XmlElement {
   return launch(local, [
-    launch('phase', 'sunrise'),
+    phaseElement(phase),
     launch('applicationID', id),
     status === undefined ? undefined : launch('status', '', { s: status }),
   ]);
@@ -136,12 +151,17 @@ export function findApplication(
   return { id, status: findChild(data, 'status')?.attributes.s };
 }
 
-export function applicationQuestionElement(id: string): XmlElement {
-  return launch('info', [launch('phase', 'sunrise'), launch('applicationID', id)]);
+export interface AskedApplication {
+  readonly id: string;
+  readonly phase: LaunchPhaseName;
+}
+
+export function applicationQuestionElement({ id, phase }: AskedApplication): XmlElement {
+  return launch('info', [phaseElement(phase), launch('applicationID', id)]);
 }
 
 /** Undefined: it is asked for a name, and not for an application. */
-export function findAskedApplication(extensions: readonly XmlElement[]): string | undefined {
+export function findAskedApplication(extensions: readonly XmlElement[]): AskedApplication | undefined {
   const found = extensions.find(({ uri, local }) => uri === LAUNCH && local === 'info');
-  return found === undefined ? undefined : requireText(found, 'applicationID');
+  return found === undefined ? undefined : { id: requireText(found, 'applicationID'), phase: readPhase(found) };
 }

@@ -1,5 +1,5 @@
 /** Carries out the commands of the domain mapping. */
-import type { DsRecord } from '../../registry.ts';
+import type { DsRecord, LaunchPhaseName } from '../../registry.ts';
 import type { ClientStatus, DomainCheck, DomainInfo, DomainTransfer, Fees, SetChange } from '../../simulated/index.ts';
 import type {
   DomainCheckCommand,
@@ -20,7 +20,7 @@ import {
 } from '../commands/domain-results.ts';
 import { feeAnswersElement, feeElement } from '../commands/fee.ts';
 import type { Fee, FeeAnswer, FeeCommand } from '../commands/fee-values.ts';
-import { applicationElement, type Claim, claimsElement } from '../commands/launch.ts';
+import { type Claim, claimsElement } from '../commands/launch.ts';
 import { rgpStatusElement } from '../commands/rgp.ts';
 import { type DnssecInterface, type DsChange, dsInfoElement } from '../commands/sec-dns.ts';
 import { EppFault } from '../epp-fault.ts';
@@ -38,10 +38,11 @@ import {
 import { addressesBelow, checkTable, hostNamesOf, registrantOf, requireInterface } from './habits.ts';
 import {
   answerApplicationInfo,
-  applicationIdOf,
+  applicationFeeOf,
+  applicationOf,
   checkLaunch,
   isApplicationOnly,
-  takesApplications,
+  launchOf,
 } from './launches.ts';
 import { checkHolder } from './trades.ts';
 
@@ -72,7 +73,7 @@ export async function answerDomainCommand(context: CommandContext, command: Doma
 }
 
 async function answerInfo(context: CommandContext, command: DomainInfoCommand): Promise<Answer> {
-  if (command.applicationId !== undefined) return answerApplicationInfo(context, command.name, command.applicationId);
+  if (command.application !== undefined) return answerApplicationInfo(context, command.name, command.application);
   const reply = await context.core.infoDomain(context.session, command);
   if (reply.ok && isApplicationOnly(context, reply.data)) throw new EppFault(2303, 'name: it is only applied for');
   const below = reply.ok ? await addressesBelow(context, reply.data.name, reply.data.nameservers) : {};
@@ -90,10 +91,10 @@ const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> =
   not_served: 'Zone not served',
 };
 
-async function answerCheck(context: CommandContext, { names, fees, asksClaims }: DomainCheckCommand): Promise<Answer> {
+async function answerCheck(context: CommandContext, { names, fees, claimsIn }: DomainCheckCommand): Promise<Answer> {
   const { claims } = context.habits;
-  if (asksClaims === true && claims !== undefined)
-    return { code: 1000, extensions: [claimsElement(claimsOf(names, claims))] };
+  if (claimsIn !== undefined && claims !== undefined)
+    return { code: 1000, extensions: [claimsElement(claimsIn, claimsOf(names, claims))] };
   if (fees?.currency !== undefined && fees.currency !== CURRENCY)
     throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
   const reply = await context.core.checkDomains(context.session, names);
@@ -109,12 +110,16 @@ async function answerCheck(context: CommandContext, { names, fees, asksClaims }:
       (check): FeeAnswer => ({
         name: check.name,
         ...(check.fees?.isPremium === true ? { category: 'premium' } : {}),
-        commands: (fees?.commands ?? []).map(({ name, years = 1 }) => ({
+        commands: (fees?.commands ?? []).map(({ name, phase, years = 1 }) => ({
           name,
+          ...(phase && launchOf(context.habits, check.name) && { phase }),
           ...(name === 'restore' ? {} : { years }),
-          ...(check.fees === undefined
+          ...(check.fees === undefined || !isPricedIn(context, check.name, phase)
             ? {}
-            : { amountCents: feeOf(check.fees, name, years), isStandard: check.fees.isPremium !== true }),
+            : {
+                ...withApplication(context, check.name, { command: name, cents: feeOf(check.fees, name, years) }),
+                isStandard: check.fees.isPremium !== true,
+              }),
         })),
       }),
     );
@@ -127,6 +132,23 @@ async function answerCheck(context: CommandContext, { names, fees, asksClaims }:
 
 function claimsOf(names: readonly string[], claims: ReadonlyMap<string, string>): Claim[] {
   return names.map((name) => ({ name, exists: claims.has(name), key: claims.get(name) }));
+}
+
+/** A phase that its zone is not in has no prices. One that is not being launched is open. */
+function isPricedIn({ habits }: CommandContext, name: string, asked: LaunchPhaseName | undefined): boolean {
+  const { phase }: { phase: LaunchPhaseName } = launchOf(habits, name) ?? { phase: { phase: 'open' } };
+  return asked === undefined || (asked.phase === phase.phase && asked.name === phase.name);
+}
+
+function withApplication(
+  context: CommandContext,
+  name: string,
+  { cents, command }: { readonly cents: number; readonly command: FeeCommand },
+) {
+  const application = command === 'create' ? applicationFeeOf(context, name) : undefined;
+  if (application === undefined) return { amountCents: cents };
+  const { feeCents: amountCents, isRefunded: isRefundable } = application;
+  return { amountCents: cents + amountCents, application: { amountCents, isRefundable } };
 }
 
 function feeOf(fees: Fees, command: FeeCommand, years: number): number {
@@ -154,15 +176,14 @@ async function answerCreate(context: CommandContext, command: DomainCreateComman
     contacts: command.contacts,
     nameservers: await hostNamesOf(context, command.name, command.nameservers),
     dsRecords: command.dsRecords,
+    application: applicationFeeOf(context, command.name),
     ...agreedCents(command.fee),
   });
   return answerOf(reply, ({ name, createdAt, expiresAt, feeCents }) => ({
     data: createdDomainElement({ name, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() }),
     extensions: [
       ...paidExtension(context, command.fee, 'creData', feeCents),
-      ...(takesApplications(context, name)
-        ? [applicationElement('creData', { id: applicationIdOf(name, reply.svTRID) })]
-        : []),
+      ...applicationOf(context, name, reply.svTRID),
     ],
   }));
 }

@@ -1,6 +1,7 @@
 /** What registries do otherwise than this one by itself: without contacts, without disclosure, with hosts as attributes, with keys or without DNSSEC. */
 import { createHash } from 'node:crypto';
 import { isBelow } from '../../host-steps.ts';
+import type { LaunchPhaseName } from '../../registry.ts';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
 import type { IdnTable } from '../commands/idn.ts';
@@ -22,6 +23,19 @@ import {
 } from '../namespaces.ts';
 import type { ContactModel } from '../registry-link.ts';
 
+/** A phase of a launch, as this server runs it. */
+export interface ServedLaunch {
+  readonly zones: readonly string[];
+  readonly phase: LaunchPhaseName;
+  /** Each create is an application, which the registry decides about later. */
+  readonly applications: boolean;
+  readonly needsMark: boolean;
+  /** What an application costs, beside the registration. */
+  readonly applicationCents: number;
+  /** Whether that comes back where another has the name. */
+  readonly refundsLost: boolean;
+}
+
 export interface ServerHabits {
   readonly contacts: ContactModel;
   readonly nameservers: NameserverModel;
@@ -39,6 +53,8 @@ export interface ServerHabits {
   readonly sunrise?: { readonly zones: readonly string[]; readonly applications: boolean } | undefined;
   /** The namespace of the extension by which another holder is a trade. Undefined: it is an update. */
   readonly tradeUri?: string | undefined;
+  /** Other phases of launches, each of its zones. */
+  readonly launches?: readonly ServedLaunch[] | undefined;
   /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
   readonly idn?: { readonly uri: IdnTable['uri']; readonly tables: readonly string[] } | undefined;
 }
@@ -52,14 +68,14 @@ export const DEFAULT_HABITS: ServerHabits = {
 };
 
 export function extensionUrisOf(habits: ServerHabits): string[] {
-  const { claims, dnssec, feeUris, idn, subProducts, sunrise, tradeUri } = habits;
+  const { claims, dnssec, feeUris, idn, launches, subProducts, sunrise, tradeUri } = habits;
   return [
     ...(dnssec === 'none' ? [] : [SEC_DNS]),
     ...[RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO],
     ...(subProducts === undefined ? [] : [NAME_STORE]),
     ...(idn === undefined ? [] : [idn.uri]),
     ...(tradeUri === undefined ? [] : [tradeUri]),
-    ...(claims === undefined && sunrise === undefined ? [] : [LAUNCH]),
+    ...(claims === undefined && launches === undefined && sunrise === undefined ? [] : [LAUNCH]),
   ];
 }
 
