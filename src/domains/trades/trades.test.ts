@@ -172,6 +172,7 @@ describe('a registry that trades at once', async () => {
     assert.deepEqual(refusal(refused), [422, 'trade_failed']);
     assert.match(refused.body.details.message, /do not allow .* to have that holder.*Nothing was charged/);
     assert.deepEqual(await wallet(workspace), before);
+    assert.equal((await details(workspace, 'refuse-trade-me.com')).status, 'Active');
 
     const locked = await sold('bolted.com');
     await locked.patch('/domains/bolted.com/settings', { registrar_lock: true });
@@ -395,6 +396,28 @@ describe('a registry that asks both holders', async () => {
     assert.equal(next.body.status, 'Pending', next.text);
     await later(HOUR_MS);
     assert.equal((await orderOf(workspace, next.body.order_id)).status, 'Pending');
+  });
+
+  test('what an earlier trade has come to, and its late message, says nothing of the next', async () => {
+    const workspace = await sold('reject-trade-again.com');
+    deliver(({ kind }) => (kind === 'poll' ? { kind: 'refused', code: 2400 } : undefined));
+    const first = await trade(workspace, 'reject-trade-again.com');
+    await later(3 * DAY_MS);
+    assert.equal((await orderOf(workspace, first.body.order_id)).status, 'Failed', 'it is asked for');
+    let count = 0;
+    deliver(({ kind }) => {
+      count += kind === 'domain:trade' ? 1 : 0;
+      if (kind === 'poll') return { kind: 'refused', code: 2400 };
+      return kind === 'domain:trade' && count === 2 ? { kind: 'silent' } : undefined;
+    });
+    const next = await trade(workspace, 'reject-trade-again.com');
+    assert.equal(next.body.status, 'Pending', next.text);
+    deliver(undefined);
+    cutConnections();
+    for (let round = 0; round < 3; round += 1) await later(MINUTE_MS);
+    const { failure, status } = await orderOf(workspace, next.body.order_id);
+    assert.deepEqual([status, failure], ['Pending', null]);
+    assert.equal(done(await core.queryTrade(ours, { name: 'reject-trade-again.com' })).status, 'pending');
   });
 
   test('a lost answer to one that waits does not ask the holders again', async () => {
