@@ -435,6 +435,19 @@ interface RegistrantVerificationsTable {
   verified_reason: string | null;
 }
 
+interface DesignatedAgentsTable {
+  workspace_id: Generated<string>;
+  id: string;
+  email_key: string;
+  asked_at: Date;
+  expires_at: Date;
+  code_hash: Uint8Array | null;
+  given_at: Date | null;
+  withdrawn_at: Date | null;
+  requests_since: Date | null;
+  requests: number;
+}
+
 interface RegistrantChangesTable {
   workspace_id: Generated<string>;
   id: string;
@@ -555,6 +568,7 @@ export interface WorkspaceTables {
   registrant_verifications: RegistrantVerificationsTable;
   registrant_links: RegistrantLinksTable;
   registrant_changes: RegistrantChangesTable;
+  designated_agents: DesignatedAgentsTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -594,4 +608,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'registrant_verifications',
   'registrant_links',
   'registrant_changes',
+  'designated_agents',
 ] as const);

@@ -62,6 +62,7 @@ const NEVER_DONE = new Set([
   'domains.trade',
   'orders.accept_notice',
   'payment_events.receive',
+  'registrant.complete_agent',
   'registrant.complete_verification',
   'registrant.consent',
 ]);
@@ -71,6 +72,7 @@ const NEVER_REFUSED = new Set([
   'sign_ins.page',
   'registrant.verification_page',
   'registrant.consent_page',
+  'registrant.agent_page',
   'rdap.help',
 ]);
 

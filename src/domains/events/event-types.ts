@@ -21,6 +21,8 @@ export const EVENT_TYPES = [
   'registrant.verification_requested',
   'registrant.verified',
   'registrant.changed',
+  'registrant.agent_authorized',
+  'registrant.agent_withdrawn',
   'dnssec.enabled',
   'dnssec.disabled',
   'dnssec.refused',

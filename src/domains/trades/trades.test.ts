@@ -8,11 +8,13 @@ import { pricesWithTrades } from '../../../test/support/prices.ts';
 import { done } from '../../../test/support/simulated-registry.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { Message } from '../mail/index.ts';
+import { createOperator } from '../operator/index.ts';
 import { EXTENSION_URIS, frnicUri } from '../registry/epp/namespaces.ts';
 import { readBill } from '../registry/simulated/index.ts';
 import { auditLedger, readWallet } from '../wallet/index.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const PRICE = 15;
 /** What the registry asks. */
@@ -69,7 +71,7 @@ function handsOf({ anybody: _, db, domains, epp, owner }: TestDomainsOverEpp) {
 describe('a registry that trades at once', async () => {
   const service = await startTrading(0);
   const { answerWrongly, cutConnections, db, deliver, domains, later, owner } = service;
-  const { core, ours } = service.epp;
+  const { clock, core, ours } = service.epp;
   const { billOf, details, holderOf, orderOf, sold, trade, wallet } = handsOf(service);
   after(async () => {
     assert.deepEqual(await auditLedger(db), []);
@@ -170,6 +172,7 @@ describe('a registry that trades at once', async () => {
     assert.deepEqual(refusal(refused), [422, 'trade_failed']);
     assert.match(refused.body.details.message, /do not allow .* to have that holder.*Nothing was charged/);
     assert.deepEqual(await wallet(workspace), before);
+    assert.equal((await details(workspace, 'refuse-trade-me.com')).status, 'Active');
 
     const locked = await sold('bolted.com');
     await locked.patch('/domains/bolted.com/settings', { registrar_lock: true });
@@ -263,23 +266,64 @@ describe('a registry that trades at once', async () => {
     assert.deepEqual([await wallet(workspace), await billOf('twice.com')], [[money - PRICE * 100, 0], [COST_CENTS]]);
   });
 
-  test('a process that ends after the command, before it has noted the outcome, loses nothing', async () => {
+  test('a process that is killed after the command has left loses nothing, and another one finds out', async () => {
     const workspace = await sold('killed.com');
     const [money = 0] = await wallet(workspace);
-    // The registry has carried it out; whoever waited for the answer is gone, with its lease.
     let count = 0;
     deliver(({ kind }) => {
       count += kind === 'domain:trade' ? 1 : 0;
-      return count === 2 ? { kind: kind === 'domain:trade' ? 'cut' : 'silent' } : undefined;
+      if (kind !== 'domain:trade' || count !== 2) return undefined;
+      answerWrongly((command, name) => (command === 'info' && name === 'killed.com' ? 2400 : undefined));
+      return { kind: 'cut' };
     });
     const { body, text } = await trade(workspace, 'killed.com');
     assert.equal(body.status, 'Pending', text);
-    deliver(undefined);
-    cutConnections();
-    await Promise.all([domains.orders.sweep(), later(10 * 60_000), domains.orders.sweep()]);
-    await later(HOUR_MS);
+    answerWrongly(undefined);
+    // As the dead process has left it: with its lease.
+    const until = new Date(clock.now().getTime() + MINUTE_MS);
+    const leased = await db.query({
+      text: `update domains.orders set lease_until = $2, next_look_at = $2 where id = $1 and state = 'submitted' and submissions = 1`,
+      values: [body.order_id, until],
+    });
+    assert.equal(leased.rowCount, 1);
+    await later(MINUTE_MS / 2);
+    assert.equal((await orderOf(workspace, body.order_id)).status, 'Pending');
+    await later(5 * MINUTE_MS);
     assert.equal((await orderOf(workspace, body.order_id)).status, 'Completed');
     assert.deepEqual([await wallet(workspace), await billOf('killed.com')], [[money - PRICE * 100, 0], [COST_CENTS]]);
+  });
+
+  test('a name that comes from another registrar keeps its holder until a trade is bought', async () => {
+    const workspace = await owner();
+    const moved = { auth_code: 'simulated-auth', confirm_price: 11.9 };
+    const { status, text } = await workspace.post('/domains/quick-transfer-held.com/transfer', moved);
+    assert.equal(status, 201, text);
+    await later(HOUR_MS);
+    await domains.resendChanges();
+    const { present, next } = (await details(workspace, 'quick-transfer-held.com')).trade;
+    assert.equal(next.name, 'Test');
+    assert.notEqual(present?.name, 'Test');
+    const bought = await trade(workspace, 'quick-transfer-held.com');
+    assert.deepEqual([bought.body.status, bought.body.kind], ['Completed', 'trade'], bought.text);
+    assert.deepEqual(await holderOf('quick-transfer-held.com'), ['Test', true, 3]);
+  });
+
+  test('where our account at the registry is empty the order keeps its money, waits for the operator, and goes on', async () => {
+    const workspace = await sold('no-credit.com');
+    const [money = 0] = await wallet(workspace);
+    let count = 0;
+    deliver(({ kind }) => {
+      count += kind === 'domain:trade' ? 1 : 0;
+      return kind === 'domain:trade' && count === 2 ? { kind: 'refused', code: 2104 } : undefined;
+    });
+    const { body, text } = await trade(workspace, 'no-credit.com');
+    assert.equal(body.status, 'Pending', text);
+    assert.deepEqual(await wallet(workspace), [money - PRICE * 100, PRICE * 100]);
+    const { orders } = await createOperator({ db, clock }).orders_needing_attention({});
+    assert.ok(orders.some(({ id }) => id === body.order_id));
+    await later(HOUR_MS);
+    assert.equal((await orderOf(workspace, body.order_id)).status, 'Completed');
+    assert.deepEqual(await billOf('no-credit.com'), [COST_CENTS]);
   });
 
   test('the registrar is billed what customers have paid for, and nothing else', async () => {
@@ -352,6 +396,28 @@ describe('a registry that asks both holders', async () => {
     assert.equal(next.body.status, 'Pending', next.text);
     await later(HOUR_MS);
     assert.equal((await orderOf(workspace, next.body.order_id)).status, 'Pending');
+  });
+
+  test('what an earlier trade has come to, and its late message, says nothing of the next', async () => {
+    const workspace = await sold('reject-trade-again.com');
+    deliver(({ kind }) => (kind === 'poll' ? { kind: 'refused', code: 2400 } : undefined));
+    const first = await trade(workspace, 'reject-trade-again.com');
+    await later(3 * DAY_MS);
+    assert.equal((await orderOf(workspace, first.body.order_id)).status, 'Failed', 'it is asked for');
+    let count = 0;
+    deliver(({ kind }) => {
+      count += kind === 'domain:trade' ? 1 : 0;
+      if (kind === 'poll') return { kind: 'refused', code: 2400 };
+      return kind === 'domain:trade' && count === 2 ? { kind: 'silent' } : undefined;
+    });
+    const next = await trade(workspace, 'reject-trade-again.com');
+    assert.equal(next.body.status, 'Pending', next.text);
+    deliver(undefined);
+    cutConnections();
+    for (let round = 0; round < 3; round += 1) await later(MINUTE_MS);
+    const { failure, status } = await orderOf(workspace, next.body.order_id);
+    assert.deepEqual([status, failure], ['Pending', null]);
+    assert.equal(done(await core.queryTrade(ours, { name: 'reject-trade-again.com' })).status, 'pending');
   });
 
   test('a lost answer to one that waits does not ask the holders again', async () => {

@@ -47,7 +47,10 @@ function termsOf(setup: TldSetup, place: string, note: NoteProblem): SoldTld['te
     redemptionDays: setup.redemption_days ?? base.redemptionDays,
     ...(setup.registrant_changes === undefined
       ? {}
-      : { changeLockDays: setup.registrant_changes.lock_days ?? TRANSFER_POLICY_LOCK_DAYS }),
+      : {
+          changeLockDays: setup.registrant_changes.lock_days ?? TRANSFER_POLICY_LOCK_DAYS,
+          changeAgent: setup.registrant_changes.designated_agent ?? false,
+        }),
     ...(setup.verify_registrants_from === undefined
       ? {}
       : { verifyRegistrantsFrom: new Date(setup.verify_registrants_from) }),

@@ -137,7 +137,11 @@ const TldSetup = closedObject({
   redemption_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
   verify_registrants_from: Type.Optional(date),
   registrant_changes: Type.Optional(
-    closedObject({ consent: Type.Literal(true), lock_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })) }),
+    closedObject({
+      consent: Type.Literal(true),
+      lock_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
+      designated_agent: Type.Optional(Type.Boolean()),
+    }),
   ),
   prices: Type.Optional(Type.Array(PricesSetup, { minItems: 1 })),
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),

@@ -7,6 +7,7 @@ import type { PriceBook } from '../../prices/price-book.ts';
 import { getRegistrant, missingContact, type WorkspaceRegistrant } from '../../registrant.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
+import { renderAgent } from './render-agent.ts';
 import { renderChange } from './render-change.ts';
 import { renderVerification } from './render-verification.ts';
 import type { Registrant } from './schema.ts';
@@ -27,7 +28,7 @@ export function showRegistrant(deps: RegistrantDependencies) {
 }
 
 export async function renderRegistrant(
-  { clock, registry }: RegistrantDependencies,
+  { clock, prices, registry }: RegistrantDependencies,
   db: WorkspaceDb,
   { name, email, contact }: Omit<WorkspaceRegistrant, 'id'>,
 ): Promise<Registrant> {
@@ -50,5 +51,6 @@ export async function renderRegistrant(
     ),
     verification: await renderVerification(db, clock.now()),
     change: await renderChange(db, clock.now()),
+    designated_agent: await renderAgent(prices, db, { email }, clock.now()),
   };
 }
