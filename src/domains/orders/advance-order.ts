@@ -327,7 +327,7 @@ async function waitForCredit(deps: OrderDependencies, order: OrderRow, { reason 
 
 /** The refusal shows the effect of a command that `info` does not report yet: of this order, or of another registrar. */
 async function settleOwnEffect(deps: OrderDependencies, order: OrderRow, rejection: Refusal): Promise<OrderRow> {
-  const { evidence, info } = await evidenceOrNothing(deps.registry, order);
+  const { evidence, info } = await evidenceOrNothing(deps, order);
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   if (info !== undefined && !info.isOurs && order.kind === 'registration') {
     await failOrder(deps, order, failureOf(order, rejection));
@@ -342,7 +342,7 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
   let evidence: Evidence;
   try {
     info = await deps.registry.info(order.name);
-    evidence = await readEvidence(deps.registry, order, info);
+    evidence = await readEvidence(deps, order, info);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     return waitForAnswer(deps, order, error);
@@ -366,7 +366,7 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
 }
 
 async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
-  const { evidence, info } = await evidenceOrNothing(deps.registry, order);
+  const { evidence, info } = await evidenceOrNothing(deps, order);
   if (evidence === 'done') return (await completeOrder(deps, order, info)) ?? reread(deps, order);
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   if (evidence === 'refused') return failAsRefused(deps, order);

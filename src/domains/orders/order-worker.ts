@@ -78,7 +78,7 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
     const unanswered = createUnansweredNames(deps.clock);
     return createWorker(`names at ${member.id}`, async (signal) => {
       // Nothing is written each second for what is due a few times a day.
-      if ((await listStale(deps, member, unanswered.ids(), 1)).length === 0) return;
+      if ((await listNext(deps, member, unanswered, 1)).length === 0) return;
       await doDuty(deps, { registry: member.id, duty: 'names' }, ({ isKept }) =>
         inBackground(() => syncStale(deps, member, unanswered, isKept), { signal }),
       );
@@ -208,7 +208,7 @@ async function completeByName(deps: OrderDependencies, name: string, kind: Order
   const info = await deps.registry.info(name);
   // The message may be about an earlier order of the name.
   const isAnnounced = queuedAt.getTime() >= order.created_at.getTime() - CLOCK_TOLERANCE_MS;
-  const evidence = await readEvidence(deps.registry, order, info, { isAnnounced });
+  const evidence = await readEvidence(deps, order, info, { isAnnounced });
   if (evidence === 'done') await completeOrder(deps, order, info);
 }
 
@@ -237,7 +237,7 @@ async function failByName(
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
   const info = await deps.registry.info(name);
-  const evidence = await readEvidence(deps.registry, order, info);
+  const evidence = await readEvidence(deps, order, info);
   if (evidence === 'done' || evidence === 'under_way') return;
   // A registry that tells of trades and shows none of the order's has sent this about an earlier one.
   if (kind === 'trade' && evidence === 'nothing' && (await deps.registry.tradeOf(name)) !== undefined) return;
@@ -286,6 +286,18 @@ function listStale(
   return listStaleDomains(systemDb(db), before, { zones, except }, limit);
 }
 
+/** Those about which the registry gave no answer come when no other is due. */
+async function listNext(
+  deps: OrderDependencies,
+  member: RegistryMember,
+  unanswered: UnansweredNames,
+  limit: number,
+): Promise<Awaited<ReturnType<typeof listStale>>> {
+  const later = unanswered.all();
+  const others = await listStale(deps, member, later, limit);
+  return others.length > 0 || later.length === 0 ? others : listStale(deps, member, unanswered.resting(), limit);
+}
+
 /**
  * Refreshes names that were not read for a day, and those that the registry has not reported yet. One about which it gives no answer keeps no
  * other waiting; several in a row say that it gives none at all.
@@ -299,7 +311,7 @@ async function syncStale(
   const { db, registry, clock, logger } = deps;
   const { id, zones } = member;
   const now = clock.now();
-  const stale = await listStale(deps, member, unanswered.ids(), BATCH_SIZE);
+  const stale = await listNext(deps, member, unanswered, BATCH_SIZE);
   let isStopped = stale.length > 0 && (await areTooManyMissing(db, now, zones));
   let inARow = 0;
   for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {
@@ -310,6 +322,7 @@ async function syncStale(
     if (row === undefined) continue;
     try {
       const after = await syncDomain({ db, registry, now }, row);
+      unanswered.forget(domainId);
       inARow = 0;
       const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;
       if (!isNewlyMissing) continue;

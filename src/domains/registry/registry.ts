@@ -20,6 +20,8 @@ export interface RegistryDomain {
   readonly registryId: string;
   /** Whether this service's registrar sponsors it. */
   readonly isOurs: boolean;
+  /** The registry's id of its registrant, where it shows it. */
+  readonly registrantId?: string;
   /** EPP status values (RFC 5731 2.3, RFC 3915 3.1): ok, clientTransferProhibited, pendingTransfer, redemptionPeriod… */
   readonly statuses: readonly string[];
   readonly createdAt: string;
@@ -336,6 +338,8 @@ export interface RegistryHabits {
   readonly trades?: boolean | undefined;
   /** What it takes no registrant without, beside name and e-mail address. */
   readonly requiredContact: readonly ('city' | 'country')[];
+  /** The id that a name's registrant has there when it is registered through us. Undefined: it does not tell one from another. */
+  readonly registrantIdOf?: ((name: string, registrant: Registrant) => string) | undefined;
 }
 
 /** What our account at a registry may still spend, in the registry's currency. */

@@ -1,7 +1,7 @@
 /** A registry that speaks EPP (RFC 5730 to 5734) as the service's port to registries. */
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
-import type { RegistryHabits, RegistryMember, SingleRegistry } from '../registry.ts';
+import type { Registrant, RegistryHabits, RegistryMember, SingleRegistry } from '../registry.ts';
 import { createCommandAllowance } from '../turns/command-allowance.ts';
 import type { CommandRate } from '../turns/command-window.ts';
 import {
@@ -18,7 +18,7 @@ import { read, settle } from './outcomes.ts';
 import { readBalance } from './read-balance.ts';
 import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts';
 import { acknowledgeMessage, pollMessage } from './read-messages.ts';
-import { REQUIRED_CONTACT } from './registrant-contact.ts';
+import { contactIdOf, REQUIRED_CONTACT } from './registrant-contact.ts';
 import { RegistryLink, type RegistryRules } from './registry-link.ts';
 import { queryTrade, tradeDomain } from './trade-domain.ts';
 import { updateDomain } from './update-domain.ts';
@@ -77,6 +77,9 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     locksNewNames: options.locksNewNames,
     trades: options.tradeUri !== undefined,
     requiredContact: contactModel === 'none' ? [] : REQUIRED_CONTACT,
+    ...(contactModel === 'none'
+      ? {}
+      : { registrantIdOf: (name: string, of: Registrant) => contactIdOf(options.clientId, name, of) }),
   };
   const member: RegistryMember = {
     id,

@@ -228,6 +228,7 @@ export async function infoDomain(
     domain: {
       ...plainDomain(data),
       isOurs,
+      ...(data.registrant === undefined ? {} : { registrantId: data.registrant }),
       // pendingDelete is a status of both mappings.
       statuses: [...new Set([...data.statuses, ...rgpStatuses])],
       ...(withHosts && isOurs ? { hosts: await hostsBelow(link, data, deadline) } : {}),

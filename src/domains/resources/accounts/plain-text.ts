@@ -14,7 +14,8 @@ export function requirePlain(texts: Readonly<Record<string, string | null | unde
   }
 }
 
-/** The members of a contact, as `requirePlain` wants them. */
-export function contactTexts(contact: Readonly<Record<string, string | null | undefined>> = {}) {
-  return Object.fromEntries(Object.entries(contact).map(([member, text]) => [`contact.${member}`, text]));
+/** The members of a contact, as `requirePlain` wants them. A street may have lines of its own (RFC 5733 2.4). */
+export function contactTexts({ street, ...others }: Readonly<Record<string, string | null | undefined>> = {}) {
+  const members = Object.entries({ ...others, street: street?.replaceAll('\n', ' ') });
+  return Object.fromEntries(members.map(([member, text]) => [`contact.${member}`, text]));
 }

@@ -72,6 +72,13 @@ test('bad_request: nothing to change, a blank, an unknown member, what is no add
   }
 });
 
+test('a street may have lines', async () => {
+  const workspace = await service.owner();
+  const street = '1 Mill Lane\nFlat 2';
+  const { body, text } = await workspace.patch('/registrant', { contact: { street } });
+  assert.equal(body.contact?.street, street, text);
+});
+
 test('each workspace has its own', async () => {
   const [one, other] = [await service.owner(), await service.owner()];
   await one.patch('/registrant', { name: 'One' });
