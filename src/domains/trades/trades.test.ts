@@ -25,13 +25,14 @@ const mailer = { send: async (message: Message) => void outbox.push(message) };
 
 function startTrading(
   tradeSeconds: number,
-  { lacksPoll = false, lockDays }: { lacksPoll?: boolean; lockDays?: number } = {},
+  { addGraceDays, lacksPoll = false, lockDays }: { addGraceDays?: number; lacksPoll?: boolean; lockDays?: number } = {},
 ) {
+  const addGrace = addGraceDays === undefined ? {} : { addGrace: { days: addGraceDays, feeCents: 0 } };
   return startDomainsOverEpp({
     mailer,
     prices: pricesWithTrades(PRICE * 100, lockDays),
     habits: { tradeUri },
-    endpoint: { tradeUri, extensionUris: [...EXTENSION_URIS, tradeUri], connections: 4, lacksPoll },
+    endpoint: { tradeUri, extensionUris: [...EXTENSION_URIS, tradeUri], connections: 4, lacksPoll, ...addGrace },
     tradeSeconds,
   });
 }
@@ -478,6 +479,27 @@ test('a registry without messages is asked what has become of a trade', async ()
   } finally {
     await service.close();
   }
+});
+
+test('a name that is deleted in its first days gives back what it cost, and not its trade', async () => {
+  const service = await startTrading(0, { addGraceDays: 5 });
+  const { clock, ours } = service.epp;
+  const { billOf, sold, trade, wallet } = handsOf(service);
+  const workspace = await sold('traded-early.com');
+  const [available] = await wallet(workspace);
+  assert.equal((await trade(workspace, 'traded-early.com')).body.status, 'Completed');
+  clock.advance(DAY_MS);
+  const { body, text } = await workspace.delete('/domains/traded-early.com');
+  assert.deepEqual([body.status, body.refunded], ['Deleted', 11.9], text);
+  assert.deepEqual(await wallet(workspace), [Number(available) - PRICE * 100 + 1_190, 0]);
+  assert.deepEqual(await billOf('traded-early.com'), [COST_CENTS]);
+  const bill = await readBill(service.db, ours.registrarId);
+  assert.equal(
+    bill.reduce((sum, charge) => sum + charge.amount_cents, 0),
+    COST_CENTS,
+  );
+  assert.deepEqual(await auditLedger(service.db), []);
+  await service.close();
 });
 
 test('at a registry that has no trades nothing is sold that an update does', async () => {
