@@ -288,7 +288,7 @@ async function syncStale(
       if (!(await isKept())) break;
       const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
       if (row === undefined) continue;
-      const after = await syncDomain({ db, registry, now }, row);
+      const after = await syncDomain({ db, registry, now }, row, { withHosts: true });
       const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;
       if (!isNewlyMissing) continue;
       logger.warn({ domain: row.name }, 'the registry says that a name is not ours; it stays until that is confirmed');
