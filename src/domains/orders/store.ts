@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
 import { countLapsed, isFree } from '../lapsed-leases.ts';
 import { isUnder } from '../portfolio/index.ts';
+import type { HeldMark } from '../registry/registry.ts';
 import type { OrderState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
@@ -28,6 +29,8 @@ export type NewOrder = Pick<
   | 'price_unasked'
   | 'claims_acceptance'
   | 'signed_mark'
+  | 'mark_code'
+  | 'mark_document'
   | 'is_application'
   | 'launch_phase'
   | 'application_cents'
@@ -60,6 +63,12 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+}
+
+/** What its customer has of a trademark. */
+export function heldMarkOf(order: Pick<OrderRow, 'mark_code' | 'mark_document' | 'signed_mark'>): HeldMark {
+  const { mark_code: code, mark_document: mark, signed_mark: signed } = order;
+  return { signedMark: signed ?? undefined, markCode: code ?? undefined, mark: mark ?? undefined };
 }
 
 /** The order that did not fail under this key. */
@@ -190,6 +199,8 @@ export async function endOrder(
       error_details: failure?.details === undefined ? null : json(failure.details),
       sealed_auth_code: null,
       signed_mark: null,
+      mark_code: null,
+      mark_document: null,
       notice_until: null,
       notice_lookup_key: null,
       ...(failure?.registrySaid === undefined ? {} : { registry_said: failure.registrySaid }),
