@@ -186,10 +186,12 @@ export async function endOrder(
   end: {
     readonly now: Date;
     readonly failure?: OrderFailure;
+    /** Its name is looked at again then; see failed-acquisitions.ts. */
+    readonly lookAt?: Date | null;
     readonly seen?: Pick<OrderRow, 'submissions' | 'notice_until'>;
   },
 ): Promise<OrderRow | undefined> {
-  const { now, failure, seen } = end;
+  const { now, failure, lookAt = null, seen } = end;
   const query = db
     .updateTable('orders')
     .set({
@@ -206,7 +208,7 @@ export async function endOrder(
       ...(failure?.registrySaid === undefined ? {} : { registry_said: failure.registrySaid }),
       waits_for_credit: false,
       lease_until: null,
-      next_look_at: null,
+      next_look_at: lookAt,
       updated_at: now,
       ended_at: now,
     })
@@ -246,6 +248,35 @@ export async function listDueOrders(
     .limit(limit)
     .execute();
   return due.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
+}
+
+/** Orders that have failed, of every workspace, whose names are to be looked at again. */
+export async function listFailedOrdersDue(db: SystemDb, now: Date, zones: Zones, limit: number): Promise<OrderRow[]> {
+  return db
+    .selectFrom('orders')
+    .selectAll()
+    .where(sql<boolean>`state = 'failed'`)
+    .where('next_look_at', '<=', now)
+    .where(isUnderOne(zones))
+    .orderBy('next_look_at')
+    .limit(limit)
+    .execute();
+}
+
+/** False: another process has it. */
+export async function claimFailedOrder(
+  db: WorkspaceDb,
+  { id, next_look_at: seen }: OrderRow,
+  until: Date,
+): Promise<boolean> {
+  const claimed = await db
+    .updateTable('orders')
+    .set({ next_look_at: until })
+    .where('id', '=', id)
+    .where('state', '=', 'failed')
+    .where('next_look_at', '=', seen)
+    .executeTakeFirst();
+  return claimed.numUpdatedRows > 0n;
 }
 
 /** The command that was counted was not sent after all. */
