@@ -13,6 +13,10 @@ alter table domains.orders add constraint orders_application_price
 alter table domains.orders add constraint orders_application_taken
   check (application_taken_at is null or (application_cents > 0 and not application_refunded));
 
+-- Of a registration for the holder of a trademark, until it ends: the code that a validator has given, and the mark, in base64.
+alter table domains.orders add column mark_code text;
+alter table domains.orders add column mark_document text;
+
 -- The simulated registry charges them too.
 alter table domains.registry_charges drop constraint registry_charges_kind_check;
 alter table domains.registry_charges add constraint registry_charges_kind_check

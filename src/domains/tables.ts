@@ -311,6 +311,8 @@ interface OrdersTable {
   lock_days: number | null;
   claims_acceptance: Json<ClaimsAcceptance | null> | null;
   signed_mark: string | null;
+  mark_code: string | null;
+  mark_document: string | null;
   is_application: Generated<boolean>;
   launch_phase: Json<LaunchPhaseName | null> | null;
   application_id: string | null;

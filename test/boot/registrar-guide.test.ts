@@ -51,13 +51,13 @@ test('its commands work, in the order in which it gives them', async (t) => {
   assert.match(shown, /^lost\.dev {2}.+/m);
   assert.match(shown, /"domain":"quick-transfer-shop\.org","kind":"restoration","status":"(Completed|Pending)"/);
   assert.match(shown, /^alpha {2}\d+\.\d\d left at /m);
-  assert.match(shown, /_full_0: OK[\s\S]*_hdl_0: OK[\s\S]*_full_0\.xml: OK/);
+  assert.match(shown, /_full_0: OK[\s\S]*_hdl_0: OK[\s\S]*_full_0\.xml: OK[\s\S]*_diff_0\.xml: OK/);
   const files = await readdir(join(folder, 'deposit'));
   const deposited = (end: string) => {
     const name = files.find((file) => file.endsWith(end)) ?? assert.fail(`${end} is not among ${files.join()}`);
     return readFile(join(folder, 'deposit', name), 'utf8');
   };
-  const [names, contacts, xml] = await Promise.all(['_full_0', '_hdl_0', '.xml'].map(deposited));
+  const [names, contacts, xml] = await Promise.all(['_full_0', '_hdl_0', '_full_0.xml'].map(deposited));
   assert.ok(names !== undefined && contacts !== undefined && xml !== undefined);
   assert.match(xml, /<rdeDomain:name>first-customer\.com<[\s\S]*<contact:street>1 Mill Lane, Flat 2</);
   assert.match(names, /^domain,[\s\S]*^first-customer\.com,[\s\S]*^second-customer\.com,/m);

@@ -7,6 +7,7 @@ import { XmlBufferInputProvider, XmlDocument, XmlLibError, XsdValidator, xmlRegi
 const NAMES = [
   ...['eppcom-1.0', 'epp-1.0', 'host-1.0', 'domain-1.0', 'contact-1.0', 'secDNS-1.1', 'rgp-1.0', 'rde-1.0'],
   ...['rdeDnrdCommon-1.0', 'rdeIDN-1.0', 'rdeHeader-1.0', 'rdeRegistrar-1.0', 'rdeContact-1.0', 'rdeDomain-1.0'],
+  'rdeHost-1.0',
   'rdePolicy-1.0',
 ];
 

@@ -14,6 +14,9 @@ export interface TestLaunch {
   readonly refundsLost?: boolean;
   readonly requires?: LaunchPhase['requires'];
   readonly until?: Date;
+  readonly validator?: string;
+  /** Of names. */
+  readonly codes?: ReadonlyMap<string, string>;
 }
 
 /** The program's own price of `com`, while it is being launched so. */
@@ -22,7 +25,7 @@ export function launchedCom(launch: TestLaunch): {
   readonly launchPhaseOf: (zone: string) => LaunchPhase | undefined;
   readonly launches: readonly ServedLaunch[];
 } {
-  const { applicationCents, costCents = 0, phase, refundsLost = false, requires, until } = launch;
+  const { applicationCents, codes, costCents = 0, phase, refundsLost = false, requires, until, validator } = launch;
   const terms = termsOf('com');
   const isApplication = applicationCents !== undefined;
   const sold: LaunchTerms = { phase, isApplication, refundsLost };
@@ -32,7 +35,8 @@ export function launchedCom(launch: TestLaunch): {
     margin: { percent: 20, cents: 0 },
     costs: { currency: 'EUR', create: 1_190, renew: 1_190, transfer: 1_190, application: costCents },
   };
-  const launched = { ...phase, applications: isApplication, requires, until };
+  const marks = requires === 'claims_notice' || requires === 'nothing' ? undefined : requires;
+  const launched = { ...phase, applications: isApplication, requires, until, validator };
   return {
     prices: createPriceBook({
       tlds: [{ terms, launch: { ...sold, until }, periods: [period], promotions: [] }],
@@ -45,7 +49,9 @@ export function launchedCom(launch: TestLaunch): {
         zones: ['com'],
         phase,
         applications: isApplication,
-        needsMark: false,
+        marks,
+        validator,
+        codes,
         applicationCents: costCents,
         refundsLost,
       },

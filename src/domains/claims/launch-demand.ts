@@ -3,7 +3,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { NoticeService } from '../registry/claims-notices.ts';
-import { type LaunchDemand, type Registry, RegistryUnavailable } from '../registry/registry.ts';
+import { type HeldMark, type LaunchDemand, type Registry, RegistryUnavailable } from '../registry/registry.ts';
 
 export interface ClaimsDependencies {
   readonly db: Database;
@@ -18,10 +18,10 @@ export interface ClaimsDependencies {
 export async function readLaunchDemand(
   { registry }: Pick<ClaimsDependencies, 'registry'>,
   name: string,
-  signedMark?: string,
+  held?: HeldMark,
 ): Promise<LaunchDemand> {
   try {
-    return await registry.launchDemandOf(name, signedMark);
+    return await registry.launchDemandOf(name, held);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     const message =

@@ -1,7 +1,7 @@
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Caller } from '../access/caller.ts';
 import { type ClaimsAcceptance, isAcceptanceLive } from '../registry/claims-notices.ts';
-import type { LaunchDemand, LaunchPhaseName } from '../registry/registry.ts';
+import type { HeldMark, LaunchDemand, LaunchPhaseName, MarkKind } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { type ClaimsDependencies, notShownHere, readLaunchDemand } from './launch-demand.ts';
 import { findNotice } from './store.ts';
@@ -13,24 +13,19 @@ export interface GivenNotice {
 }
 
 /** What the caller of a purchase sends along. */
-export interface GivenForLaunch {
+export interface GivenForLaunch extends HeldMark {
   readonly notice?: GivenNotice | undefined;
-  /** Base64. */
-  readonly signedMark?: string | undefined;
 }
 
 /** What goes with the order; empty where nothing is needed. */
-export interface LaunchTerms {
+export interface LaunchTerms extends HeldMark {
   readonly claimsAcceptance?: ClaimsAcceptance;
-  readonly signedMark?: string;
   /** In which it is applied for; absent: it is no application. */
   readonly launchPhase?: LaunchPhaseName;
 }
 
 /** What the registration of a name needs of its customer. */
-export type LaunchNeed =
-  | Exclude<LaunchDemand, { readonly kind: 'refused' | 'signed_mark' }>
-  | (Extract<LaunchDemand, { readonly kind: 'signed_mark' }> & { readonly signedMark: string });
+export type LaunchNeed = Exclude<LaunchDemand, { readonly kind: 'refused' }>;
 
 /** How far callers' clocks may be from ours. */
 const CLOCK_TOLERANCE_MS = 300_000;
@@ -43,15 +38,15 @@ export async function meetLaunchDemand(
   deps: ClaimsDependencies,
   caller: Pick<Caller, 'tokenId' | 'workspaceId'>,
   name: string,
-  { notice, signedMark }: GivenForLaunch,
+  { notice, ...held }: GivenForLaunch,
 ): Promise<LaunchTerms> {
-  const need = await readLaunchNeed(deps, name, signedMark);
+  const need = await readLaunchNeed(deps, name, held);
   const applied = need.application && { launchPhase: need.application };
   switch (need.kind) {
     case 'none':
       return { ...applied };
-    case 'signed_mark':
-      return { signedMark: need.signedMark, ...applied };
+    case 'mark':
+      return { ...held, ...applied };
     case 'claims_notice':
       return { claimsAcceptance: await acceptNotice(deps, caller, name, notice), ...applied };
     default:
@@ -64,11 +59,11 @@ export async function keepForLaunch(
   deps: Pick<ClaimsDependencies, 'clock' | 'db'>,
   caller: Pick<Caller, 'tokenId' | 'workspaceId'>,
   name: string,
-  { notice, signedMark }: GivenForLaunch,
+  { notice, ...held }: GivenForLaunch,
 ): Promise<LaunchTerms> {
   return {
     ...(notice !== undefined && { claimsAcceptance: await acceptNotice(deps, caller, name, notice) }),
-    ...(signedMark !== undefined && { signedMark }),
+    ...held,
   };
 }
 
@@ -76,20 +71,20 @@ export async function keepForLaunch(
 export async function readLaunchNeed(
   deps: Pick<ClaimsDependencies, 'noticeService' | 'registry'>,
   name: string,
-  signedMark: string | undefined,
+  held: HeldMark,
 ): Promise<LaunchNeed> {
-  const demand = await readLaunchDemand(deps, name, signedMark);
+  const demand = await readLaunchDemand(deps, name, held);
   switch (demand.kind) {
     case 'none':
       return demand;
     case 'refused':
       throw new ApiError('registration_failed', {
         message: `${demand.reason.charAt(0).toUpperCase()}${demand.reason.slice(1)}. Nothing was charged.`,
-        details: { reason: signedMark === undefined ? 'launch' : 'signed_mark_refused' },
+        details: { reason: refusalReason(held) },
       });
-    case 'signed_mark':
-      if (signedMark === undefined) throw markRequired(name);
-      return { ...demand, signedMark };
+    case 'mark':
+      requireMark(name, demand.requires, held);
+      return demand;
     case 'claims_notice':
       if (deps.noticeService === undefined) throw notShownHere(name);
       return demand;
@@ -98,10 +93,30 @@ export async function readLaunchNeed(
   }
 }
 
-function markRequired(name: string): ApiError {
-  return new ApiError('registration_failed', {
-    message: `${name} is only for the holder of a trademark now. Nothing was charged. If you are one, repeat the call with \`signed_mark\`: the mark that the Trademark Clearinghouse signed, in base64.`,
-    details: { reason: 'signed_mark_required' },
+function refusalReason({ mark, markCode, signedMark }: HeldMark): 'launch' | 'mark_refused' | 'signed_mark_refused' {
+  if (signedMark !== undefined) return 'signed_mark_refused';
+  return (mark ?? markCode) === undefined ? 'launch' : 'mark_refused';
+}
+
+const MARK_PARTS = {
+  signed_mark: '`signed_mark`: the mark that the Trademark Clearinghouse signed, in base64',
+  mark_code: '`mark_code`: the code that the validator of your trademark has given you',
+  mark: '`mark`: the document of your trademark, in base64',
+  mark_code_and_mark:
+    '`mark_code`: the code that the validator of your trademark has given you, and `mark`: its document, in base64',
+} as const;
+
+function requireMark(name: string, requires: MarkKind, { mark, markCode, signedMark }: HeldMark): void {
+  const isThere = {
+    signed_mark: signedMark !== undefined,
+    mark_code: markCode !== undefined,
+    mark: mark !== undefined,
+    mark_code_and_mark: markCode !== undefined && mark !== undefined,
+  };
+  if (isThere[requires]) return;
+  throw new ApiError('registration_failed', {
+    message: `${name} is only for the holder of a trademark now. Nothing was charged. If you are one, repeat the call with ${MARK_PARTS[requires]}.`,
+    details: { reason: `${requires}_required` },
   });
 }
 

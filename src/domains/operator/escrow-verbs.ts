@@ -6,6 +6,9 @@ import type { RegistryDomain } from '../registry/registry.ts';
 import { systemDb } from '../workspace-scope.ts';
 import type { DomainVerbs } from './verbs.ts';
 
+/** Bytewise, as deposits are compared with the one before, whatever the database sorts by. */
+const inOrder = (column: 'name' | 'id') => sql<string>`${sql.ref(column)} collate "C"`;
+
 /** The registrant of a workspace's names: who signed it up. */
 const registrantOfName = sql<string>`(
   select id from domains.users person where person.workspace_id = domains.workspace_id order by created_at, id limit 1
@@ -23,8 +26,8 @@ export function createEscrowVerbs({
         .select(['name', 'snapshot', registrantOfName.as('registrant')])
         .where('state', '=', 'active')
         .where('snapshot', 'is not', null)
-        .where('name', '>', after)
-        .orderBy('name')
+        .where(inOrder('name'), '>', after)
+        .orderBy(inOrder('name'))
         .limit(limit)
         .execute();
       const domains = rows.flatMap(({ name, registrant, snapshot }) =>
@@ -36,7 +39,7 @@ export function createEscrowVerbs({
       const rows = await systemDb(db)
         .selectFrom('users')
         .select(['id', 'name', 'email', 'contact', 'created_at'])
-        .where('id', '>', after)
+        .where(inOrder('id'), '>', after)
         .where(({ exists, selectFrom }) =>
           exists(
             selectFrom('domains')
@@ -52,7 +55,7 @@ export function createEscrowVerbs({
               ),
           ),
         )
-        .orderBy('id')
+        .orderBy(inOrder('id'))
         .limit(limit)
         .execute();
       const contacts = rows.map(({ contact, created_at: createdAt, email, id, name }) => ({
@@ -81,6 +84,7 @@ function renderSnapshot(snapshot: RegistryDomain) {
     updated_at: snapshot.updatedAt,
     expires_at: snapshot.expiresAt,
     nameservers: [...snapshot.nameservers],
+    hosts: (snapshot.hosts ?? []).map(({ addresses, name }) => ({ name, addresses: [...addresses] })),
     ds_records: snapshot.dsRecords.map(({ algorithm, digest, digestType, keyTag }) => {
       return { key_tag: keyTag, algorithm, digest_type: digestType, digest };
     }),

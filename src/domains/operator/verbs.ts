@@ -293,7 +293,7 @@ const verbs = {
     }),
     answer: Type.Object({ name: Type.String(), imported: Type.Boolean(), reason: Type.String() }),
   },
-  /** Names that are with us behind `after`, in the order of the alphabet, for a deposit with a data escrow agent. */
+  /** Names that are with us behind `after`, in the order of their bytes, for a deposit with a data escrow agent. */
   escrow_domains: {
     request: Type.Object({
       after: Type.Optional(Type.String({ maxLength: 253 })),
@@ -310,6 +310,8 @@ const verbs = {
           updated_at: Type.Union([Type.String(), Type.Null()]),
           expires_at: Type.String(),
           nameservers: Type.Array(Type.String()),
+          /** Below the name, with their addresses, as the registry told them last. */
+          hosts: Type.Array(Type.Object({ name: Type.String(), addresses: Type.Array(Type.String()) })),
           ds_records: Type.Array(
             Type.Object({
               key_tag: Type.Integer(),

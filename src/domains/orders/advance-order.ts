@@ -20,7 +20,7 @@ import { payOrder } from './pay-order.ts';
 import { authCodeContext } from './place-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { type PriceOutcome, settlePrice } from './settle-price.ts';
-import { countSubmission, findOrder, leaseOrder, uncountSubmission, updateOrder } from './store.ts';
+import { countSubmission, findOrder, heldMarkOf, leaseOrder, uncountSubmission, updateOrder } from './store.ts';
 import { noteUnassigned } from './unassigned-names.ts';
 
 /** Before the next check of an order that the registry has accepted; its message usually comes first. */
@@ -216,7 +216,7 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
         nameservers: deps.nameservers,
         isPrivate,
         claimsNotice: order.claims_acceptance ?? undefined,
-        signedMark: order.signed_mark ?? undefined,
+        ...heldMarkOf(order),
         application: order.launch_phase ?? undefined,
       });
     }

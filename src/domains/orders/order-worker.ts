@@ -26,6 +26,7 @@ import { applicationFailure, explainMoney, isAboutApplication } from './applicat
 import { deferMessage, followDeferred } from './deferred-messages.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { readEvidence } from './evidence.ts';
+import { lookAtFailedOrders } from './failed-acquisitions.ts';
 import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
@@ -38,6 +39,8 @@ const BATCH_SIZE = 50;
 /** Orders that are advanced at a time: each mostly waits for the registry or the payment provider. */
 const CONCURRENCY = 5;
 const SWEEP_MS = 1_000;
+/** They are due after days. */
+const FAILED_LOOK_MS = 60_000;
 const STALE_AFTER_MS = 24 * 3_600_000;
 /** Between two queries for a name that the registry has not reported yet. */
 const UNREPORTED_AFTER_MS = 60_000;
@@ -84,7 +87,15 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
       );
     });
   });
-  const workers = [...queues, ...orders, refunds, ...names];
+  const failed = zonesByRegistry(registry).map(({ id, zones }) =>
+    createPeriodicWorker({
+      name: `names that orders did not get at ${id}`,
+      intervalMs: FAILED_LOOK_MS,
+      pass: (signal) => lookAtFailedOrders(deps, zones, signal),
+      logger,
+    }),
+  );
+  const workers = [...queues, ...orders, refunds, ...names, ...failed];
   const runAll = (some: readonly PeriodicWorker[]) => Promise.all(some.map((worker) => worker.runPass()));
   return {
     async sweep() {
@@ -93,7 +104,7 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
       // Whoever reads them already is waited for.
       await runAll(queues);
       await runAll([...orders, refunds]);
-      await runAll(names);
+      await runAll([...names, ...failed]);
     },
     start() {
       for (const worker of workers) worker.start();
@@ -321,7 +332,7 @@ async function syncStale(
     const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
     if (row === undefined) continue;
     try {
-      const after = await syncDomain({ db, registry, now }, row);
+      const after = await syncDomain({ db, registry, now }, row, { withHosts: true });
       unanswered.forget(domainId);
       inARow = 0;
       const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;

@@ -39,14 +39,14 @@ import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import type { ApplicationPrice } from '../prices/price.ts';
 import type { RenewalFee } from '../prices/quote.ts';
 import type { ClaimsAcceptance } from '../registry/claims-notices.ts';
-import type { LaunchPhaseName, Registrant, RegistryFee } from '../registry/registry.ts';
+import type { HeldMark, LaunchPhaseName, Registrant, RegistryFee } from '../registry/registry.ts';
 import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
 
 export type OrderRow = Selectable<WorkspaceTables['orders']>;
 
 /** What may be bought. */
-export interface Purchase {
+export interface Purchase extends HeldMark {
   readonly workspaceId: string;
   readonly kind: OrderKind;
   readonly origin: 'request' | 'auto_renew';
@@ -65,8 +65,6 @@ export interface Purchase {
   readonly fee?: RegistryFee | undefined;
   /** Of a name that a trademark claims. */
   readonly claimsAcceptance?: ClaimsAcceptance | undefined;
-  /** Of the holder of a trademark. */
-  readonly signedMark?: string | undefined;
   /** In which the name is applied for; absent: it is no application. */
   readonly launchPhase?: LaunchPhaseName | undefined;
   /** What of the price is for the application. */

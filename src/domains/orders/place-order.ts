@@ -89,7 +89,7 @@ async function insertPurchase(
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
-  const { claimsAcceptance = null, holder, launchPhase, signedMark } = purchase;
+  const { claimsAcceptance = null, holder, launchPhase, mark, markCode, signedMark } = purchase;
   const application = launchPhase === undefined ? undefined : purchase.application;
   const { isPriceUnasked = false } = purchase;
   const isSentAtOnce = instrument === undefined && !isPriceUnasked;
@@ -116,6 +116,8 @@ async function insertPurchase(
     price_unasked: isPriceUnasked,
     claims_acceptance: claimsAcceptance,
     signed_mark: signedMark ?? null,
+    mark_code: markCode ?? null,
+    mark_document: mark ?? null,
     is_application: launchPhase !== undefined,
     launch_phase: launchPhase ?? null,
     application_cents: application?.cents ?? 0,

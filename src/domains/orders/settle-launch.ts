@@ -17,7 +17,7 @@ import { isAcceptanceLive } from '../registry/claims-notices.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { factsOf, type OrderFailure, type OrderRow } from './order.ts';
-import { findOrder } from './store.ts';
+import { findOrder, heldMarkOf } from './store.ts';
 
 /** As long as an acceptance counts. */
 const NOTICE_WAIT_MS = 48 * 3_600_000;
@@ -30,12 +30,12 @@ export type LaunchOutcome =
 
 /** Throws as `readLaunchNeed`. */
 export async function settleLaunch(deps: OrderDependencies, order: OrderRow): Promise<LaunchOutcome> {
-  const { claims_acceptance: acceptance, name, signed_mark: signedMark } = order;
-  const need = await readLaunchNeed(deps, name, signedMark ?? undefined);
+  const { claims_acceptance: acceptance, name } = order;
+  const need = await readLaunchNeed(deps, name, heldMarkOf(order));
   const launchPhase = need.application ?? null;
   switch (need.kind) {
     case 'none':
-    case 'signed_mark':
+    case 'mark':
       return { kind: 'met', terms: { claims_acceptance: null, launch_phase: launchPhase } };
     case 'claims_notice':
       if (acceptance === null || !isAcceptanceLive(acceptance, deps.clock.now())) {

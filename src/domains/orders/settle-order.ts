@@ -24,6 +24,7 @@ import type { PaymentFailure } from '../wallet/payments/payments.ts';
 import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 import { takeApplication } from './applications.ts';
 import type { OrderDependencies } from './dependencies.ts';
+import { nextLookAfterFailure } from './failed-acquisitions.ts';
 import { factsOf, type OrderFailure, type OrderRow } from './order.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
 import { endOrder, updateOrder } from './store.ts';
@@ -275,7 +276,8 @@ export async function failOrder(
   return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, workspaceId);
     await lockDomain(db, domainId);
-    const failed = await endOrder(db, order.id, { now, failure, seen: order });
+    const lookAt = nextLookAfterFailure(order, now, now);
+    const failed = await endOrder(db, order.id, { now, failure, lookAt, seen: order });
     if (failed === undefined) return undefined;
     const ended = options.isApplicationLost === true ? await takeApplication(tx, failed, now) : failed;
     if (options.declined !== undefined) await recordDecline(tx, order, options.declined);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
 import { countLapsed, isFree } from '../lapsed-leases.ts';
 import { isUnderZones } from '../portfolio/index.ts';
+import type { HeldMark } from '../registry/registry.ts';
 import type { Zones } from '../registry/routing-registry.ts';
 import type { OrderState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
@@ -31,6 +32,8 @@ export type NewOrder = Pick<
   | 'price_unasked'
   | 'claims_acceptance'
   | 'signed_mark'
+  | 'mark_code'
+  | 'mark_document'
   | 'is_application'
   | 'launch_phase'
   | 'application_cents'
@@ -64,6 +67,12 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+}
+
+/** What its customer has of a trademark. */
+export function heldMarkOf(order: Pick<OrderRow, 'mark_code' | 'mark_document' | 'signed_mark'>): HeldMark {
+  const { mark_code: code, mark_document: mark, signed_mark: signed } = order;
+  return { signedMark: signed ?? undefined, markCode: code ?? undefined, mark: mark ?? undefined };
 }
 
 /** The order that did not fail under this key. */
@@ -181,10 +190,12 @@ export async function endOrder(
   end: {
     readonly now: Date;
     readonly failure?: OrderFailure;
+    /** Its name is looked at again then; see failed-acquisitions.ts. */
+    readonly lookAt?: Date | null;
     readonly seen?: Pick<OrderRow, 'submissions' | 'notice_until'>;
   },
 ): Promise<OrderRow | undefined> {
-  const { now, failure, seen } = end;
+  const { now, failure, lookAt = null, seen } = end;
   const query = db
     .updateTable('orders')
     .set({
@@ -194,12 +205,14 @@ export async function endOrder(
       error_details: failure?.details === undefined ? null : json(failure.details),
       sealed_auth_code: null,
       signed_mark: null,
+      mark_code: null,
+      mark_document: null,
       notice_until: null,
       notice_lookup_key: null,
       ...(failure?.registrySaid === undefined ? {} : { registry_said: failure.registrySaid }),
       waits_for_credit: false,
       lease_until: null,
-      next_look_at: null,
+      next_look_at: lookAt,
       updated_at: now,
       ended_at: now,
     })
@@ -231,6 +244,35 @@ export async function listDueOrders(
     .limit(limit)
     .execute();
   return due.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
+}
+
+/** Orders that have failed, of every workspace, whose names are to be looked at again. */
+export async function listFailedOrdersDue(db: SystemDb, now: Date, zones: Zones, limit: number): Promise<OrderRow[]> {
+  return db
+    .selectFrom('orders')
+    .selectAll()
+    .where(sql<boolean>`state = 'failed'`)
+    .where('next_look_at', '<=', now)
+    .where(isUnderZones(zones))
+    .orderBy('next_look_at')
+    .limit(limit)
+    .execute();
+}
+
+/** False: another process has it. */
+export async function claimFailedOrder(
+  db: WorkspaceDb,
+  { id, next_look_at: seen }: OrderRow,
+  until: Date,
+): Promise<boolean> {
+  const claimed = await db
+    .updateTable('orders')
+    .set({ next_look_at: until })
+    .where('id', '=', id)
+    .where('state', '=', 'failed')
+    .where('next_look_at', '=', seen)
+    .executeTakeFirst();
+  return claimed.numUpdatedRows > 0n;
 }
 
 /** The command that was counted was not sent after all. */

@@ -148,6 +148,52 @@ describe('a transfer of a name that is ours before', () => {
   }
 });
 
+for (const [what, order] of [
+  ['registration', (path: string) => ['/domains', { domain: path, confirm_price }] as const],
+  ['transfer', (path: string) => [`/domains/${path}/transfer`, { auth_code: 'auth-of-ours', confirm_price }] as const],
+] as const) {
+  test(`a name that is hidden again and again from a ${what} of what is ours is found in the days after`, async () => {
+    const name = `hidden-from-${what}.com`;
+    await register(name);
+    clock.advance(2 * HOUR_MS);
+    const workspace = await owner();
+    const [path, body] = order(name);
+    answerWrongly((command, asked) => (command === 'info' && asked === name ? 2303 : undefined));
+    const refused = await workspace.post(path, body);
+    assert.equal(refused.status, 422, refused.text);
+    assert.deepEqual(await fundsOf(workspace), [FUNDS, 0]);
+    await later(DAY_MS);
+    assert.ok(!(await unassigned()).includes(name), 'the registry hides it still');
+    answerWrongly(undefined);
+    await later(DAY_MS);
+    assert.ok(!(await unassigned()).includes(name), 'it is looked at after one day, three and seven');
+    await later(DAY_MS);
+    assert.ok((await unassigned()).includes(name));
+    const looks = await db.query<{ next_look_at: Date | null }>({
+      text: 'select next_look_at from domains.orders where name = $1',
+      values: [name],
+    });
+    assert.deepEqual(looks.rows, [{ next_look_at: null }], 'and not any more');
+  });
+}
+
+test('a name that an order did not get, and that is another’s, is looked at three times and noted never', async () => {
+  const name = 'really-theirs.com';
+  done(
+    await core.createDomain(theirs, { name, years: 1, registrant: epp.theirRegistrant, authInfo: 'auth-of-theirs' }),
+  );
+  const workspace = await owner();
+  assert.equal((await workspace.post('/domains', { domain: name, confirm_price })).status, 422);
+  let looks = 0;
+  answerWrongly((command, asked) => {
+    if (command === 'info' && asked === name) looks += 1;
+    return undefined;
+  });
+  for (let day = 0; day < 10; day += 1) await later(DAY_MS);
+  assert.equal(looks, 3);
+  assert.ok(!(await unassigned()).includes(name));
+});
+
 test('a transfer with a wrong code gets nothing, also where the answer is cut off', async () => {
   for (const [name, delivery] of [
     ['taken-wrong-code.com', undefined],

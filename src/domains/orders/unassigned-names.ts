@@ -32,6 +32,11 @@ export async function noteUnassigned(
   );
 }
 
+export async function isUnassigned(db: SystemDb, name: string): Promise<boolean> {
+  const found = await db.selectFrom('unassigned_names').select('name').where('name', '=', name).executeTakeFirst();
+  return found !== undefined;
+}
+
 /** Oldest find first; not those that a workspace has by now. */
 export function listUnassigned(db: SystemDb, limit: number) {
   return db

@@ -47,7 +47,7 @@ interface Reporting {
 export function reported(info: RegistryDomain, { registry, now }: Reporting) {
   return {
     state: 'active',
-    snapshot: json(info),
+    snapshot: info.hosts === undefined ? withKnownHosts(info) : json(info),
     synced_at: now,
     expires_at: endOfPaidTermInRow(registry.habitsOf(info.name), new Date(info.expiresAt)),
     ...notMissing,
@@ -55,6 +55,12 @@ export function reported(info: RegistryDomain, { registry, now }: Reporting) {
     transfer_out_look_at: lookAtTransferOut(info, now),
     redemption_since: redemptionSince(info, now),
   } as const;
+}
+
+/** Where the registry was not asked for the hosts below the name, those that it told last stay. */
+function withKnownHosts(info: RegistryDomain) {
+  return sql<string>`${json(info)}::jsonb || case when snapshot ? 'hosts'
+    then jsonb_build_object('hosts', snapshot -> 'hosts') else '{}'::jsonb end`;
 }
 
 /** Registries do not tell when it began: from our deletion, or since it was seen first. */
@@ -113,7 +119,7 @@ async function endDomain(tx: Transaction, place: Place, now: Date): Promise<Doma
 export async function syncDomain(
   parts: { readonly db: Database; readonly registry: Registry; readonly now: Date },
   row: DomainRow,
-  { isAnnounced: isNamed = false, timeoutMs }: ReadOptions & { readonly isAnnounced?: boolean } = {},
+  { isAnnounced: isNamed = false, timeoutMs, withHosts }: ReadOptions & { readonly isAnnounced?: boolean } = {},
 ): Promise<DomainRow | undefined> {
   const { db, registry, now } = parts;
   // A name that is being acquired is updated by its order alone.
@@ -122,7 +128,7 @@ export async function syncDomain(
   // What the registry says of its transfer announces that it leaves, too.
   const isAnnounced = isNamed || row.transfer_out?.state === 'approved';
   const deadline = timeoutMs === undefined ? undefined : startDeadline(timeoutMs);
-  const info = await registry.info(row.name, { timeoutMs });
+  const info = await registry.info(row.name, { timeoutMs, withHosts });
   const isOurs = info?.isOurs === true && !info.statuses.includes('pendingCreate');
   const isConfirmed =
     !isOurs &&

@@ -104,11 +104,27 @@ export interface LaunchPhaseName {
 export const LAUNCH_PHASES = ['sunrise', 'landrush', 'claims', 'open', 'custom'] as const;
 
 /**
+ * How the holder of a trademark shows that (RFC 8334 2.6): by a mark that was signed (RFC 7848), by a code that a validator of trademarks has
+ * given, by the mark itself, which the registry looks at, or by both of these.
+ */
+export const MARK_KINDS = ['signed_mark', 'mark_code', 'mark', 'mark_code_and_mark'] as const;
+export type MarkKind = (typeof MARK_KINDS)[number];
+
+/** What a holder has of it. */
+export interface HeldMark {
+  /** Base64 (RFC 7848 2.3). */
+  readonly signedMark?: string | undefined;
+  readonly markCode?: string | undefined;
+  /** A document (RFC 7848 2.2) in base64. */
+  readonly mark?: string | undefined;
+}
+
+/**
  * What has to come with the registration of a name while its TLD is being launched (RFC 8334).
  *
  *   none           anybody may have it
  *   claims_notice  a trademark claims it: whoever wants it reads the notice that the key leads to, and accepts it
- *   signed_mark    it is for the holder of a trademark, who has a signed mark (RFC 7848)
+ *   mark           it is for the holder of a trademark
  *   refused        it cannot be registered through us, for a reason that customers may read
  *
  * `application`: it is applied for in that phase. The registry decides later who has it, and may take several applications of one
@@ -118,7 +134,7 @@ export type LaunchDemand =
   | ((
       | { readonly kind: 'none' }
       | { readonly kind: 'claims_notice'; readonly lookupKey: string }
-      | { readonly kind: 'signed_mark' }
+      | { readonly kind: 'mark'; readonly requires: MarkKind }
     ) & { readonly application?: LaunchPhaseName })
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -203,15 +219,13 @@ interface Command {
   readonly transactionId: string;
 }
 
-export interface CreateCommand extends Command, PaidCommand {
+export interface CreateCommand extends Command, PaidCommand, HeldMark {
   readonly years: number;
   readonly registrant: Registrant;
   readonly nameservers: readonly string[];
   readonly isPrivate: boolean;
   /** Where the registry demands it. */
   readonly claimsNotice?: AcceptedNotice | undefined;
-  /** Where the registry demands it: base64 (RFC 7848 2.3). */
-  readonly signedMark?: string | undefined;
   /** It is an application in that phase: in any other it is refused. Undefined: it is none. */
   readonly application?: LaunchPhaseName | undefined;
 }
@@ -378,8 +392,8 @@ export interface Registry {
   check(names: readonly string[], options?: ReadOptions): Promise<Availability[]>;
   /** What a command would cost us now; undefined: the registry does not say. Throws `RegistryUnavailable`. */
   feeOf(question: FeeQuestion): Promise<RegistryFee | undefined>;
-  /** `signedMark`: a name that it is not for is refused. Throws `RegistryUnavailable`. */
-  launchDemandOf(name: string, signedMark?: string): Promise<LaunchDemand>;
+  /** `held`: where that is of no use for the name, the name is refused. Throws `RegistryUnavailable`. */
+  launchDemandOf(name: string, held?: HeldMark): Promise<LaunchDemand>;
   /** Undefined: the registry does not tell. Throws `RegistryUnavailable`. */
   applicationOf(application: AskedApplication): Promise<ApplicationState | undefined>;
   /**

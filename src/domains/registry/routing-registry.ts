@@ -37,7 +37,7 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
     habitsOf: (name) => findMember(name)?.habits ?? NO_HABITS,
     check: (names, options) => checkEverywhere(names, findMember, options),
     feeOf: (question) => read(question.name, (member) => member.feeOf(question)),
-    launchDemandOf: (name, mark) => read(name, (member) => member.launchDemandOf(name, mark)),
+    launchDemandOf: (name, held) => read(name, (member) => member.launchDemandOf(name, held)),
     applicationOf: (application) => read(application.name, (member) => member.applicationOf(application)),
     info: (name, options) => read(name, (member) => member.info(name, options)),
     transferOf: (name) => read(name, (member) => member.transferOf(name)),

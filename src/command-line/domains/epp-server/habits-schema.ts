@@ -2,7 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { closedObject, FEE_VERSIONS, TRADES } from '../../../domains/boot/setup/setup-schema.ts';
 import { REFUSALS, RULED_COMMANDS } from '../../../domains/registry/epp/index.ts';
-import { LAUNCH_PHASES } from '../../../domains/registry/registry.ts';
+import { LAUNCH_PHASES, MARK_KINDS } from '../../../domains/registry/registry.ts';
 import { oneOf } from '../../../kernel/http/schema.ts';
 
 const zone = '[a-z0-9-]+(\\.[a-z0-9-]+)*';
@@ -45,7 +45,9 @@ const Launch = closedObject({
   applications: Type.Optional(Type.Boolean()),
   application_fee: Type.Optional(euros),
   refunds_lost: Type.Optional(Type.Boolean()),
-  needs_mark: Type.Optional(Type.Boolean()),
+  marks: Type.Optional(oneOf(MARK_KINDS)),
+  validator: Type.Optional(Type.String({ pattern: '^[!-~]{1,255}$' })),
+  codes: Type.Optional(mapOf(`^[a-z0-9-]+\\.${zone}$`, Type.String({ pattern: '^[!-~]{1,255}$' }))),
 });
 
 /** Which of EPP's models and extensions it has. */

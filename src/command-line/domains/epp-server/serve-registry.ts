@@ -163,7 +163,9 @@ function servedLaunch(launch: NonNullable<NonNullable<Habits['protocol']>['launc
     zones,
     phase: name === undefined ? { phase } : { phase, name },
     applications,
-    needsMark: launch.needs_mark === true,
+    marks: launch.marks,
+    validator: launch.validator,
+    codes: new Map(Object.entries(launch.codes ?? {})),
     applicationCents: Math.round(fee * 100),
     refundsLost: launch.refunds_lost === true,
   };

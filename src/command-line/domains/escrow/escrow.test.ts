@@ -162,6 +162,7 @@ function endless(names: number): EscrowVerbs & { readonly largest: () => number 
     updated_at: null,
     expires_at: '2032-01-01T00:00:00.000Z',
     nameservers: ['ns1.example.net', 'ns2.example.net'],
+    hosts: [],
     ds_records: [],
     registrant: 'usr_1',
   });

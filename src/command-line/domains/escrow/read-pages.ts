@@ -3,6 +3,7 @@ import type { DomainVerbs } from '../../../domains/operator/index.ts';
 import type { AnswerOf, VerbHandlers } from '../../../kernel/operator/index.ts';
 
 export type DepositedDomain = AnswerOf<DomainVerbs, 'escrow_domains'>['domains'][number];
+export type DepositedHost = DepositedDomain['hosts'][number];
 export type DepositedContact = AnswerOf<DomainVerbs, 'escrow_contacts'>['contacts'][number];
 
 export type EscrowVerbs = Pick<VerbHandlers<DomainVerbs>, 'escrow_domains' | 'escrow_contacts'>;

@@ -9,7 +9,7 @@ import { CommandError } from '../../command-error.ts';
 /** Nobody else may read who the registrants are. */
 const MODE = 0o600;
 
-export async function writeWhole(file: string, fill: (part: FileHandle) => Promise<unknown>): Promise<void> {
+export async function writeWhole<Result>(file: string, fill: (part: FileHandle) => Promise<Result>): Promise<Result> {
   const part = `${file}.part`;
   let handle: FileHandle;
   try {
@@ -17,8 +17,9 @@ export async function writeWhole(file: string, fill: (part: FileHandle) => Promi
   } catch (error) {
     throw new CommandError(`${part} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   }
+  let result: Result;
   try {
-    await fill(handle);
+    result = await fill(handle);
     await handle.sync();
   } catch (error) {
     await rm(part, { force: true });
@@ -27,6 +28,7 @@ export async function writeWhole(file: string, fill: (part: FileHandle) => Promi
     await handle.close();
   }
   await rename(part, file);
+  return result;
 }
 
 export async function hashOf(file: string): Promise<string> {

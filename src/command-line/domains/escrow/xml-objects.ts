@@ -1,7 +1,8 @@
-/** The objects of a deposit (RFC 9022): names, the contacts that hold them, and the registrar. */
+/** The objects of a deposit (RFC 9022): names, the hosts below them, the contacts that hold them, and the registrar. */
 import { createHash } from 'node:crypto';
+import { isIPv6 } from 'node:net';
 import { toUnicode } from 'tr46';
-import type { DepositedContact, DepositedDomain } from './read-pages.ts';
+import type { DepositedContact, DepositedDomain, DepositedHost } from './read-pages.ts';
 import { element, textElement } from './xml-text.ts';
 
 export interface DepositingRegistrar {
@@ -35,9 +36,13 @@ export function registrarIdOf({ ianaId }: Pick<DepositingRegistrar, 'ianaId'>): 
 }
 
 /** Of a registrant: 16 characters are the most that an id may have. */
-function contactIdOf(handle: string): string {
-  const hash = createHash('sha256').update(handle).digest();
-  return `IR${[...hash.subarray(0, 14)].map((byte) => BASE32[byte % 32]).join('')}`;
+export function contactIdOf(handle: string): string {
+  return idOf('IR', handle);
+}
+
+function idOf(prefix: string, what: string): string {
+  const hash = createHash('sha256').update(what).digest();
+  return `${prefix}${[...hash.subarray(0, 14)].map((byte) => BASE32[byte % 32]).join('')}`;
 }
 
 export function domainXml(domain: DepositedDomain, registrarId: string): string {
@@ -64,11 +69,32 @@ export function domainXml(domain: DepositedDomain, registrarId: string): string 
   ]);
 }
 
-/** As attributes: what a registry knows of hosts besides is its own. */
-function nameserversXml({ nameservers }: DepositedDomain): string {
+/** As attributes, as names outside of ours have no objects; those below the name with their addresses. */
+function nameserversXml({ hosts, nameservers }: DepositedDomain): string {
   if (nameservers.length === 0) return '';
-  const hosts = nameservers.map((host) => element('domain:hostAttr', [textElement('domain:hostName', host)]));
-  return element('rdeDomain:ns', hosts);
+  const addressesOf = (nameserver: string) => hosts.find(({ name }) => name === nameserver)?.addresses ?? [];
+  const attributes = nameservers.map((name) =>
+    element('domain:hostAttr', [
+      textElement('domain:hostName', name),
+      ...addressesOf(name).map((address) => textElement('domain:hostAddr', address, { ip: versionOf(address) })),
+    ]),
+  );
+  return element('rdeDomain:ns', attributes);
+}
+
+function versionOf(address: string): 'v4' | 'v6' {
+  return isIPv6(address) ? 'v6' : 'v4';
+}
+
+/** A host below a name, whoever uses it. */
+export function hostXml({ addresses, name }: DepositedHost, registrarId: string): string {
+  return element('rdeHost:host', [
+    textElement('rdeHost:name', name),
+    textElement('rdeHost:roid', `${idOf('IH', name)}-IC`),
+    element('rdeHost:status', [], { s: 'ok' }),
+    ...addresses.map((address) => textElement('rdeHost:addr', address, { ip: versionOf(address) })),
+    textElement('rdeHost:clID', registrarId),
+  ]);
 }
 
 function secDnsXml({ ds_records: records }: DepositedDomain): string {

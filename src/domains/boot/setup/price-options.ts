@@ -81,7 +81,7 @@ function launchOf(
   // Only a registry that is told of it is asked what it demands.
   if (registry === undefined) note(`${place}.launch`, `say which of the registries launches ${tld}`);
   if (phase === 'custom' && name === undefined) note(`${place}.launch.name`, 'a custom phase is known by its name');
-  if (phase === 'sunrise' && launch.requires === 'nothing') {
+  if (phase === 'sunrise' && (launch.requires === 'nothing' || launch.requires === 'claims_notice')) {
     note(`${place}.launch.requires`, 'a sunrise is for holders of trademarks');
   }
   if (!applications && refundsLost !== undefined) {

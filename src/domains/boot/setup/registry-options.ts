@@ -70,11 +70,13 @@ function subProductsOf({ name_store: nameStore = false }: RegistrySetup): ((zone
 
 const LAUNCH_URI = 'urn:ietf:params:xml:ns:launch-1.0';
 
-function launchPhaseOf({ applications, name, phase, requires, until }: NonNullable<TldSetup['launch']>): LaunchPhase {
+function launchPhaseOf(launch: NonNullable<TldSetup['launch']>): LaunchPhase {
+  const { applications, name, phase, requires, until, validator } = launch;
   return {
     phase,
     ...(name === undefined ? {} : { name }),
     ...(requires === undefined ? {} : { requires }),
+    ...(validator === undefined ? {} : { validator }),
     ...(until === undefined ? {} : { until: new Date(until) }),
     ...(applications === undefined ? {} : { applications }),
   };

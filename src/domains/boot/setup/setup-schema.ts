@@ -1,7 +1,7 @@
 /** The file of registries, TLDs and prices (IRONCRAFT_DOMAINS_CONFIG_FILE), as an operator writes it. docs/registrar.md explains it. */
 import Type, { type Static, type TProperties } from 'typebox';
 import { oneOf } from '../../../kernel/http/schema.ts';
-import { LAUNCH_PHASES } from '../../registry/registry.ts';
+import { LAUNCH_PHASES, MARK_KINDS } from '../../registry/registry.ts';
 
 /** What is misspelt must not be lost in silence. */
 export function closedObject<P extends TProperties>(properties: P) {
@@ -152,7 +152,8 @@ const TldSetup = closedObject({
       until: Type.Optional(date),
       applications: Type.Optional(Type.Boolean()),
       refunds_lost: Type.Optional(Type.Boolean()),
-      requires: Type.Optional(oneOf(['signed_mark', 'claims_notice', 'nothing'])),
+      requires: Type.Optional(oneOf([...MARK_KINDS, 'claims_notice', 'nothing'])),
+      validator: Type.Optional(Type.String({ pattern: '^[!-~]{1,255}$' })),
     }),
   ),
   idn: Type.Optional(

@@ -98,7 +98,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     habitsOf: () => habits,
     check: (names, options) => checkNames(link, names, options),
     feeOf: ({ command, name, years }) => read(() => askFee(link.forName(name), name, command, years)),
-    launchDemandOf: (name, mark) => read(() => readLaunchDemand(link.forName(name), name, mark)),
+    launchDemandOf: (name, held) => read(() => readLaunchDemand(link.forName(name), name, held)),
     applicationOf: (application) => read(() => askApplication(link.forName(application.name), application)),
     info: (name, options) => read(async () => (await infoDomain(link.forName(name), name, options))?.domain),
     transferOf: (name) => read(() => queryTransfer(link.forName(name), name)),

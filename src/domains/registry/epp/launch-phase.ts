@@ -4,6 +4,7 @@ import type {
   ApplicationState,
   AskedApplication,
   CreateCommand,
+  HeldMark,
   LaunchDemand,
   LaunchPhaseName,
   MutationOutcome,
@@ -14,7 +15,7 @@ import { findApplication, findClaims, type LaunchCreate } from './commands/launc
 import { LAUNCH } from './namespaces.ts';
 import { refusalOf, rejected } from './outcomes.ts';
 import type { LaunchPhase, RegistryLink } from './registry-link.ts';
-import { findMarkProblem } from './signed-mark.ts';
+import { findHeldProblem, hasMark, partsFor } from './signed-mark.ts';
 
 const NO_DEMAND: LaunchDemand = { kind: 'none' };
 
@@ -40,10 +41,14 @@ export async function readLaunchDemands(
 /** Of a name that it was not asked about. */
 function demandOf(name: string, phase: LaunchPhase, isSpoken: boolean): LaunchDemand {
   const zone = zoneOf(name);
-  switch (requiredIn(phase)) {
+  const requires = requiredIn(phase);
+  switch (requires) {
     case 'signed_mark':
+    case 'mark_code':
+    case 'mark':
+    case 'mark_code_and_mark':
       return isSpoken
-        ? { kind: 'signed_mark' }
+        ? { kind: 'mark', requires }
         : refused(`names of ${zone} are only for holders of trademarks now, and the registry takes no signed marks`);
     case 'claims_notice':
       return refused(
@@ -57,10 +62,10 @@ function demandOf(name: string, phase: LaunchPhase, isSpoken: boolean): LaunchDe
 }
 
 /** Whoever buys waits for it, before anything is charged. Throws what asking throws. */
-export async function readLaunchDemand(link: RegistryLink, name: string, signedMark?: string): Promise<LaunchDemand> {
+export async function readLaunchDemand(link: RegistryLink, name: string, held: HeldMark = {}): Promise<LaunchDemand> {
   const [demand = NO_DEMAND] = await readLaunchDemands(link, [name], TIMEOUT_MS);
-  if (demand.kind !== 'signed_mark' || signedMark === undefined) return demand;
-  const problem = findMarkProblem(signedMark, labelOf(name), link.rules.clock.now());
+  if (demand.kind !== 'mark' || !hasMark(demand.requires, held)) return demand;
+  const problem = findHeldProblem(demand.requires, held, { label: labelOf(name), now: link.rules.clock.now() });
   return problem === undefined ? demand : refused(problem);
 }
 
@@ -100,13 +105,15 @@ async function askAllClaims(
   const answers = new Map<string, LaunchDemand>();
   const asked = names.flatMap((name) => {
     const phase = phaseNow(link, name);
-    return phase !== undefined && requiredIn(phase) === 'claims_notice' ? [{ name, phase: phaseNameOf(phase) }] : [];
+    return phase !== undefined && requiredIn(phase) === 'claims_notice'
+      ? [{ name, phase: phaseNameOf(phase), validator: phase.validator }]
+      : [];
   });
-  for (const group of Map.groupBy(asked, ({ phase }) => JSON.stringify(phase)).values()) {
-    const [{ phase }] = group as [(typeof asked)[number]];
+  for (const group of Map.groupBy(asked, ({ phase, validator }) => JSON.stringify([phase, validator])).values()) {
+    const [{ phase, validator }] = group as [(typeof asked)[number]];
     const found = await askClaims(
       link,
-      phase,
+      { phase, validator },
       group.map(({ name }) => name),
       timeoutMs,
     );
@@ -117,13 +124,13 @@ async function askAllClaims(
 
 async function askClaims(
   link: RegistryLink,
-  claimsIn: LaunchPhaseName,
+  { phase: claimsIn, validator }: { readonly phase: LaunchPhaseName; readonly validator: string | undefined },
   names: readonly string[],
   timeoutMs: number | undefined,
 ): Promise<(readonly [name: string, demand: LaunchDemand])[]> {
   const response = await link.askRepeatable({ kind: 'domain:check', names, claimsIn }, undefined, timeoutMs);
   if (!isSuccess(response.code)) throw refusalOf(response);
-  const claims = findClaims(response.extensions) ?? [];
+  const claims = findClaims(response.extensions, validator) ?? [];
   return claims.map(({ exists, key, name }) => {
     if (!exists) return [name, NO_DEMAND];
     if (key !== undefined && key !== '') return [name, { kind: 'claims_notice', lookupKey: key }];
@@ -138,14 +145,9 @@ function refused(reason: string): LaunchDemand {
 /** What the create has to come with, or why it is not sent. Throws what asking throws. */
 export async function launchDataOf(
   link: RegistryLink,
-  {
-    application,
-    claimsNotice,
-    name,
-    signedMark,
-  }: Pick<CreateCommand, 'application' | 'claimsNotice' | 'name' | 'signedMark'>,
+  { application, claimsNotice, name, ...held }: Pick<CreateCommand, 'application' | 'claimsNotice' | 'name'> & HeldMark,
 ): Promise<{ readonly launch?: LaunchCreate } | { readonly outcome: MutationOutcome }> {
-  const demand = await readLaunchDemand(link, name, signedMark);
+  const demand = await readLaunchDemand(link, name, held);
   const phase = phaseNow(link, name);
   const refuse = (reason: string) => ({ outcome: rejected('policy', reason) });
   if (demand.kind === 'refused') return refuse(demand.reason);
@@ -155,14 +157,17 @@ export async function launchDataOf(
     );
   }
   if (phase === undefined) return {};
-  const create = { phase: phaseNameOf(phase), isApplication: demand.application !== undefined };
+  const { validator } = phase;
+  const create = { phase: phaseNameOf(phase), isApplication: demand.application !== undefined, validator };
   switch (demand.kind) {
     case 'none':
       // While trademarks claim names, those that none claims are registered as any.
       return phase.phase === 'claims' && !create.isApplication ? {} : { launch: create };
-    case 'signed_mark':
-      if (signedMark === undefined) return refuse(`names of ${zoneOf(name)} are only for holders of trademarks now`);
-      return { launch: { ...create, signedMark } };
+    case 'mark': {
+      const { requires } = demand;
+      if (!hasMark(requires, held)) return refuse(`names of ${zoneOf(name)} are only for holders of trademarks now`);
+      return { launch: { ...create, ...partsFor(requires, held) } };
+    }
     case 'claims_notice':
       if (claimsNotice === undefined) return refuse(`a trademark claims ${name}, and its notice was not accepted`);
       if (!isAcceptanceLive(claimsNotice, link.rules.clock.now())) {

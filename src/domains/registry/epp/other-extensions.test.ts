@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../../test/support/database.ts';
 import { openRawClient, openTestEpp, PASSWORD, type TestEpp, testCreation } from '../../../../test/support/epp.ts';
-import { signedMark } from '../../../../test/support/signed-mark.ts';
+import { markDocument, signedMark } from '../../../../test/support/signed-mark.ts';
 import { type AcceptedNotice, noticeIdOf } from '../claims-notices.ts';
 import { commandElement } from './commands/command.ts';
 import { feeAnswersElement, feeQuestionElement, readFeeAnswers, readFeeQuestion } from './commands/fee.ts';
@@ -399,6 +399,32 @@ test('a signed mark is told as RFC 8334 has it, and an application is asked for 
   );
 });
 
+test('a code and a mark are told as RFC 8334 has them', () => {
+  const mark = markDocument(['gold']);
+  const launch = {
+    phase: { phase: 'sunrise' },
+    isApplication: false,
+    validator: 'sample',
+    markCode: 'abc',
+    mark,
+  } as const;
+  const create = commandElement({ kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch }, 'c-1');
+  const text = writeXml(create);
+  assert.match(
+    text,
+    /<launch:phase>sunrise<\/launch:phase><launch:codeMark><launch:code validatorID="sample">abc<\/launch:code><mark xmlns="urn:ietf:params:xml:ns:mark-1\.0"><trademark>.*<label>gold<\/label>.*<\/mark><\/launch:codeMark><\/launch:create>/,
+  );
+  const codeOnly = { ...launch, validator: undefined, mark: undefined };
+  const other = commandElement(
+    { kind: 'domain:create', name: 'a.com', contacts: [], dsRecords: [], launch: codeOnly },
+    'c-2',
+  );
+  assert.match(
+    writeXml(other),
+    /<launch:codeMark><launch:code validatorID="tmch">abc<\/launch:code><\/launch:codeMark>/,
+  );
+});
+
 test('a sunrise takes names with a mark of theirs alone, and applications where it takes those', async () => {
   const sunrise = { zones: ['com'], applications: false };
   const launchPhaseOf = () => ({ phase: 'sunrise' }) as const;
@@ -454,7 +480,7 @@ test('what an application costs stands apart from its registration, and both are
 });
 
 test('a name that comes in another phase than the registry is in is refused, and so is a phase that was not told', async () => {
-  const custom = { phase: { phase: 'custom', name: 'founders' }, needsMark: false, applicationCents: 0 } as const;
+  const custom = { phase: { phase: 'custom', name: 'founders' }, applicationCents: 0 } as const;
   const launches = [{ zones: ['com'], ...custom, applications: false, refundsLost: false }];
   const { epp, registry } = await open(
     { launches },

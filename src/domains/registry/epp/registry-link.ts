@@ -2,7 +2,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { LaunchPhaseName, MutationOutcome, RegistryBalance, RegistryFee, RejectionCode } from '../registry.ts';
+import type {
+  LaunchPhaseName,
+  MarkKind,
+  MutationOutcome,
+  RegistryBalance,
+  RegistryFee,
+  RejectionCode,
+} from '../registry.ts';
 import { zoneOf } from '../routing-registry.ts';
 import type { EppClient } from './client/epp-client.ts';
 import { type EppCommand, isAboutObject } from './commands/command.ts';
@@ -33,7 +40,9 @@ export interface LaunchPhase extends LaunchPhaseName {
   /** Names are applied for, and the registry decides at its end. */
   readonly applications?: boolean;
   /** What has to come with a name. Default: a signed mark in a sunrise, notices of claims while trademarks claim names, nothing else. */
-  readonly requires?: 'signed_mark' | 'claims_notice' | 'nothing' | undefined;
+  readonly requires?: MarkKind | 'claims_notice' | 'nothing' | undefined;
+  /** Whose codes and notices count, as the registry calls them (RFC 8334 2.2). Default: the clearinghouse's. */
+  readonly validator?: string | undefined;
   /** Undefined: until the setting goes. */
   readonly until?: Date | undefined;
 }

@@ -77,8 +77,8 @@ function underLaunch(
       return showsNotices
         ? { ...free, requires: 'claims_notice' }
         : closed('A trademark claims the name, and its notice cannot be shown here, so it is not sold here.');
-    case 'signed_mark':
-      return { ...free, requires: 'signed_mark' };
+    case 'mark':
+      return { ...free, requires: launch.requires };
     case 'refused':
       return closed(`${launch.reason.charAt(0).toUpperCase()}${launch.reason.slice(1)}.`);
     default:

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox';
 import { component, nullable, oneOf } from '../../../kernel/http/schema.ts';
 import { Type } from '../../../kernel/http/type-builder.ts';
+import { MARK_KINDS } from '../../registry/registry.ts';
 import { LaunchOfTld } from '../launch-of-tld.ts';
 
 export const AvailabilityQuery = Type.Object({
@@ -56,11 +57,11 @@ const AvailabilityResult = component(
     reason: nullable(Type.String(), { description: 'For people: why it is not available.' }),
     price: nullable(PriceQuote, { description: 'Null where the TLD is not offered.' }),
     requires: Type.Optional(
-      oneOf(['claims_notice', 'signed_mark'], {
+      oneOf(['claims_notice', ...MARK_KINDS], {
         description:
           'Beyond the contract, while a TLD is being launched. `claims_notice`: a trademark claims the name, so the notice of GET ' +
           '/claims-notices/{name} has to be accepted with POST /domains. `signed_mark`: it is for the holder of a trademark, whose ' +
-          '`signed_mark` has to come with POST /domains. Absent: nothing has to.',
+          '`signed_mark` has to come with POST /domains; so `mark_code`, `mark`, and `mark_code_and_mark`. Absent: nothing has to.',
       }),
     ),
     launch: Type.Optional(LaunchOfTld),

@@ -64,11 +64,14 @@ async function meetDemands(
   return { ...(await keepForLaunch(deps, caller, name, given)), isPriceUnasked: true };
 }
 
-function givenForLaunch({ claims_notice: notice, signed_mark: mark }: Registration): GivenForLaunch {
+function givenForLaunch(registration: Registration): GivenForLaunch {
+  const { claims_notice: notice, mark, mark_code: markCode, signed_mark: signedMark } = registration;
   return {
     notice: notice && givenNotice(notice),
     // Files of marks have it in lines.
-    signedMark: mark?.replace(/\s+/g, ''),
+    signedMark: signedMark?.replace(/\s+/g, ''),
+    markCode,
+    mark: mark?.replace(/\s+/g, ''),
   };
 }
 

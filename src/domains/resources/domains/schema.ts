@@ -193,6 +193,23 @@ export const Registration = closedObject({
         '`requires: signed_mark`. Of no meaning elsewhere.',
     }),
   ),
+  mark_code: Type.Optional(
+    Type.String({
+      pattern: '^[!-~]{1,255}$',
+      description:
+        'Beyond the contract: the code that a validator of trademarks has given, where GET /check says `requires: mark_code` or ' +
+        '`mark_code_and_mark`. Of no meaning elsewhere.',
+    }),
+  ),
+  mark: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_SIGNED_MARK,
+      description:
+        'Beyond the contract: the document of the trademark (RFC 7848, `mark`), in base64, where GET /check says `requires: mark` or ' +
+        '`mark_code_and_mark`. Of no meaning elsewhere.',
+    }),
+  ),
 });
 export type Registration = Static<typeof Registration>;
 

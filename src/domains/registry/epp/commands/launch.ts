@@ -1,9 +1,11 @@
 /** Launch phases (RFC 8334): claims of trademark holders on names, asked for with a check (3.1.1), and the notice that comes with a create (3.3.1). */
 import { type AcceptedNotice, TMCH } from '../../claims-notices.ts';
-import { LAUNCH_PHASES, type LaunchPhaseName } from '../../registry.ts';
+import { type HeldMark, LAUNCH_PHASES, type LaunchPhaseName } from '../../registry.ts';
 import { EppFault } from '../epp-fault.ts';
-import { LAUNCH, SIGNED_MARK } from '../namespaces.ts';
+import { LAUNCH, MARK, SIGNED_MARK } from '../namespaces.ts';
+import { readMark } from '../signed-mark.ts';
 import { childrenOf, element, elementsOf, findChild, findText, type XmlElement } from '../xml/element.ts';
+import { writeXml } from '../xml/write-xml.ts';
 import { readBoolean, requireChild, requireText, requireTime } from './values.ts';
 
 export interface Claim {
@@ -43,27 +45,27 @@ export function findClaimsQuestion(extensions: readonly XmlElement[]): LaunchPha
   throw new EppFault(2307, 'launch: claims can be asked for');
 }
 
-export function claimsElement(phase: LaunchPhaseName, claims: readonly Claim[]): XmlElement {
+export function claimsElement(phase: LaunchPhaseName, claims: readonly Claim[], validator = TMCH): XmlElement {
   return launch('chkData', [
     phaseElement(phase),
     ...claims.map(({ name, exists, key }) =>
       launch('cd', [
         launch('name', name, { exists: exists ? '1' : '0' }),
-        key === undefined ? undefined : launch('claimKey', key, { validatorID: TMCH }),
+        key === undefined ? undefined : launch('claimKey', key, { validatorID: validator }),
       ]),
     ),
   ]);
 }
 
 /** Undefined: the answer says nothing of claims. */
-export function findClaims(extensions: readonly XmlElement[]): Claim[] | undefined {
+export function findClaims(extensions: readonly XmlElement[], validator = TMCH): Claim[] | undefined {
   const data = extensions.find(({ uri, local }) => uri === LAUNCH && local === 'chkData');
   if (data === undefined) return undefined;
   return childrenOf(data, 'cd').map((item) => {
     const name = requireChild(item, 'name');
     // There may be one of each validator; the attribute is the clearinghouse's where it is left out.
-    const ofTmch = childrenOf(item, 'claimKey').find(({ attributes }) => (attributes.validatorID ?? TMCH) === TMCH);
-    const key = ofTmch?.text.trim();
+    const keys = childrenOf(item, 'claimKey');
+    const key = keys.find(({ attributes }) => (attributes.validatorID ?? TMCH) === validator)?.text.trim();
     return {
       name: name.text.trim().toLowerCase(),
       exists: readBoolean(name.attributes.exists, 'exists'),
@@ -73,29 +75,40 @@ export function findClaims(extensions: readonly XmlElement[]): Claim[] | undefin
 }
 
 /** What comes with a create: the phase that it is of, and a mark or a notice where one is wanted. */
-export interface LaunchCreate {
+export interface LaunchCreate extends HeldMark {
   readonly phase: LaunchPhaseName;
   readonly isApplication: boolean;
   readonly notice?: AcceptedNotice;
-  /** Base64. */
-  readonly signedMark?: string;
+  /** Of the code, or the notice. Default: the clearinghouse. */
+  readonly validator?: string | undefined;
 }
 
-export function launchCreateElement({ isApplication, notice, phase, signedMark }: LaunchCreate): XmlElement {
+export function launchCreateElement(create: LaunchCreate): XmlElement {
+  const { isApplication, notice, phase, signedMark, validator } = create;
   return launch(
     'create',
     [
       phaseElement(phase),
       signedMark === undefined ? undefined : element(SIGNED_MARK, 'encodedSignedMark', signedMark),
-      notice && noticeElement(notice),
+      codeMarkElement(create),
+      notice && noticeElement(notice, validator),
     ],
     isApplication ? { type: 'application' } : {},
   );
 }
 
-function noticeElement({ acceptedAt, notAfter, noticeId }: AcceptedNotice): XmlElement {
+/** RFC 8334 2.6.1 to 2.6.3. */
+function codeMarkElement({ mark, markCode, validator = TMCH }: LaunchCreate): XmlElement | undefined {
+  if (mark === undefined && markCode === undefined) return undefined;
+  return launch('codeMark', [
+    markCode === undefined ? undefined : launch('code', markCode, { validatorID: validator }),
+    mark === undefined ? undefined : readMark(mark),
+  ]);
+}
+
+function noticeElement({ acceptedAt, notAfter, noticeId }: AcceptedNotice, validator = TMCH): XmlElement {
   return launch('notice', [
-    launch('noticeID', noticeId, { validatorID: TMCH }),
+    launch('noticeID', noticeId, { validatorID: validator }),
     launch('notAfter', notAfter),
     launch('acceptedDate', acceptedAt),
   ]);
@@ -112,13 +125,28 @@ export function findLaunchCreate(extensions: readonly XmlElement[]): LaunchCreat
     isApplication: found.attributes.type === 'application',
     ...(notice === undefined ? {} : { notice: readNotice(notice) }),
     ...(signedMark === undefined ? {} : { signedMark }),
+    ...readCodeMark(findChild(found, 'codeMark')),
+    validator: validatorIn(found),
   };
 }
 
-/** 2306 for another validator's. */
+function readCodeMark(codeMark: XmlElement | undefined): HeldMark {
+  const mark = codeMark === undefined ? undefined : findChild(codeMark, 'mark', MARK);
+  const markCode = findText(codeMark, 'code');
+  return {
+    ...(markCode === undefined ? {} : { markCode }),
+    ...(mark === undefined ? {} : { mark: Buffer.from(writeXml(mark)).toString('base64') }),
+  };
+}
+
+/** Of the code, or the notice. */
+function validatorIn(create: XmlElement): string {
+  const [codeMark, notice] = [findChild(create, 'codeMark'), findChild(create, 'notice')];
+  const named = (codeMark && findChild(codeMark, 'code')) ?? (notice && findChild(notice, 'noticeID'));
+  return named?.attributes.validatorID ?? TMCH;
+}
+
 function readNotice(notice: XmlElement): AcceptedNotice {
-  const { validatorID = TMCH } = requireChild(notice, 'noticeID').attributes;
-  if (validatorID !== TMCH) throw new EppFault(2306, `launch: notices of ${validatorID} are not known`);
   return {
     noticeId: requireText(notice, 'noticeID'),
     notAfter: requireTime(notice, 'notAfter'),

@@ -94,7 +94,7 @@ const checkReasons: Readonly<Record<DomainCheck['state'], string | undefined>> =
 async function answerCheck(context: CommandContext, { names, fees, claimsIn }: DomainCheckCommand): Promise<Answer> {
   const { claims } = context.habits;
   if (claimsIn !== undefined && claims !== undefined)
-    return { code: 1000, extensions: [claimsElement(claimsIn, claimsOf(names, claims))] };
+    return { code: 1000, extensions: [claimsElement(claimsIn, claimsOf(names, claims), validatorOf(context, names))] };
   if (fees?.currency !== undefined && fees.currency !== CURRENCY)
     throw new EppFault(2004, `currency: fees are in ${CURRENCY}`);
   const reply = await context.core.checkDomains(context.session, names);
@@ -132,6 +132,11 @@ async function answerCheck(context: CommandContext, { names, fees, claimsIn }: D
 
 function claimsOf(names: readonly string[], claims: ReadonlyMap<string, string>): Claim[] {
   return names.map((name) => ({ name, exists: claims.has(name), key: claims.get(name) }));
+}
+
+/** Of the notices: each launch has one. */
+function validatorOf({ habits }: CommandContext, [name = '']: readonly string[]): string | undefined {
+  return launchOf(habits, name)?.validator;
 }
 
 /** A phase that its zone is not in has no prices. One that is not being launched is open. */

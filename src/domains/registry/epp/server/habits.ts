@@ -1,7 +1,7 @@
 /** What registries do otherwise than this one by itself: without contacts, without disclosure, with hosts as attributes, with keys or without DNSSEC. */
 import { createHash } from 'node:crypto';
 import { isBelow } from '../../host-steps.ts';
-import type { LaunchPhaseName } from '../../registry.ts';
+import type { LaunchPhaseName, MarkKind } from '../../registry.ts';
 import type { RegistryCore, Session } from '../../simulated/index.ts';
 import type { ContactReference, NameserverModel, Nameservers } from '../commands/domain-items.ts';
 import type { IdnTable } from '../commands/idn.ts';
@@ -29,7 +29,12 @@ export interface ServedLaunch {
   readonly phase: LaunchPhaseName;
   /** Each create is an application, which the registry decides about later. */
   readonly applications: boolean;
-  readonly needsMark: boolean;
+  /** How the holder of a trademark has to show that; undefined: names are for everybody. */
+  readonly marks?: MarkKind | undefined;
+  /** Whose codes and notices count. Default: the clearinghouse's. */
+  readonly validator?: string | undefined;
+  /** The code that is right for a name, where codes are wanted. */
+  readonly codes?: ReadonlyMap<string, string> | undefined;
   /** What an application costs, beside the registration. */
   readonly applicationCents: number;
   /** Whether that comes back where another has the name. */

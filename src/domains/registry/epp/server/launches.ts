@@ -1,13 +1,13 @@
 /** TLDs that are being launched: notices of claims, signed marks, and applications (RFC 8334). */
 import { createHash } from 'node:crypto';
-import { isAcceptanceLive, isNoticeOf } from '../../claims-notices.ts';
+import { isAcceptanceLive, isNoticeOf, TMCH } from '../../claims-notices.ts';
 import { zoneOf } from '../../routing-registry.ts';
 import type { DomainInfo, PendingAction } from '../../simulated/index.ts';
 import type { DomainCreateCommand } from '../commands/domain-commands.ts';
 import { domainDataElement } from '../commands/domain-results.ts';
 import { type AskedApplication, applicationElement, type LaunchCreate } from '../commands/launch.ts';
 import { EppFault } from '../epp-fault.ts';
-import { findMarkProblem } from '../signed-mark.ts';
+import { findHeldProblem, hasMark } from '../signed-mark.ts';
 import type { XmlElement } from '../xml/element.ts';
 import { type Answer, agreedExtensions, type CommandContext } from './answers.ts';
 import type { ServedLaunch, ServerHabits } from './habits.ts';
@@ -21,23 +21,31 @@ export function launchOf({ launches, sunrise }: ServerHabits, name: string): Ser
   return launches?.find(({ zones }) => zones.includes(zone));
 }
 
-const SUNRISE = { phase: { phase: 'sunrise' }, needsMark: true, applicationCents: 0, refundsLost: true } as const;
+const SUNRISE = { phase: { phase: 'sunrise' }, marks: 'signed_mark', applicationCents: 0, refundsLost: true } as const;
 
 /** Throws where a name comes without the phase, the notice or the mark that it needs, with one that is of no use to it, or with one that it does not need. */
 export function checkLaunch({ clock, habits }: CommandContext, { launch: given, name }: DomainCreateCommand): void {
   const isClaimed = habits.claims?.has(name) === true;
   const launch = launchOf(habits, name);
-  if (launch?.needsMark === true && given?.signedMark === undefined)
-    throw new EppFault(2306, 'the name needs a signed mark');
+  const { codes, marks, validator = TMCH } = launch ?? {};
+  if (marks !== undefined && !hasMark(marks, given ?? {})) {
+    throw new EppFault(2306, `the name needs a ${marks.replaceAll('_', ' ')}`);
+  }
   if (isClaimed && given?.notice === undefined) throw new EppFault(2306, 'the name needs an accepted notice');
   if (given === undefined && launch === undefined) return;
   checkPhase(launch, given, isClaimed);
-  const { notice, signedMark } = given ?? {};
-  if (signedMark !== undefined) {
-    if (launch?.needsMark !== true) throw new EppFault(2306, 'launch: there is no sunrise');
-    const problem = findMarkProblem(signedMark, labelOf(name), clock.now());
+  const { mark, markCode, notice, signedMark } = given ?? {};
+  if (marks === undefined && (signedMark ?? markCode ?? mark) !== undefined) {
+    throw new EppFault(2306, 'launch: there is no sunrise');
+  }
+  if ((markCode ?? notice) !== undefined && given?.validator !== validator) {
+    throw new EppFault(2306, `launch: what ${given?.validator} has validated does not count`);
+  }
+  if (marks !== undefined) {
+    const problem = findHeldProblem(marks, given ?? {}, { label: labelOf(name), now: clock.now() });
     if (problem !== undefined) throw new EppFault(2306, `launch: ${problem}`);
   }
+  if (markCode !== undefined && codes?.get(name) !== markCode) throw new EppFault(2306, 'launch: the code is wrong');
   if (notice !== undefined) {
     if (!isClaimed) throw new EppFault(2306, 'launch: no trademark claims the name');
     if (!isNoticeOf(labelOf(name), { id: notice.noticeId, notAfter: new Date(notice.notAfter) })) {
