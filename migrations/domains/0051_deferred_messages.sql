@@ -9,6 +9,8 @@ create table domains.deferred_messages (
   name text not null,
   text text not null,
   application_id text,
+  -- Ours, of the command that it is about.
+  transaction_id text,
   received_at timestamptz not null,
   look_at timestamptz not null,
   primary key (registry, message_id, queued_at)

@@ -236,6 +236,8 @@ interface DeferredMessagesTable {
   name: string;
   text: string;
   application_id: string | null;
+  /** Ours, of the command that it is about. */
+  transaction_id: string | null;
   received_at: Date;
   look_at: Date;
 }

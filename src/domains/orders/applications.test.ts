@@ -17,7 +17,7 @@ import { EXTENSION_URIS, LAUNCH } from '../registry/epp/namespaces.ts';
 import { readBill } from '../registry/simulated/index.ts';
 import { auditLedger, readWallet, unconfiguredPayments } from '../wallet/index.ts';
 import { createStripePayments } from '../wallet/payments/stripe-payments.ts';
-import { workspaceDb } from '../workspace-scope.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderRow } from './order.ts';
 import { placeOrder } from './place-order.ts';
 import { markPending } from './settle-order.ts';
@@ -256,11 +256,9 @@ for (const [end, name, left] of [
   });
 }
 
-test('a process that dies before it has written down the answer leaves an application that is not repeated', async () => {
-  const workspace = await keeping.owner();
-  const deps = partsOf(keeping);
-  const name = 'reject-died.com';
-  const { order } = await placeOrder(deps, {
+/** An application whose process died before it had written down the answer. */
+async function applyAndDie(workspace: TestWorkspace, name: string): Promise<string> {
+  const { order } = await placeOrder(partsOf(keeping), {
     ...{ workspaceId: workspace.workspaceId, kind: 'registration', origin: 'request', name, years: 1 },
     ...{ priceCents: CENTS, launchPhase: { phase: 'landrush' } },
     ...{ application: { cents: APPLICATION_CENTS, isRefunded: false } },
@@ -273,9 +271,33 @@ test('a process that dies before it has written down the answer leaves an applic
   });
   assert.equal(sent.kind, 'pending');
   assert.equal((await rowOf(keeping, workspace, order.id)).state, 'submitted');
-  await becomes(keeping, workspace, order.id, 'Failed');
+  return order.id;
+}
+
+test('a process that dies before it has written down the answer leaves an application that is not repeated', async () => {
+  const workspace = await keeping.owner();
+  const name = 'reject-died.com';
+  const id = await applyAndDie(workspace, name);
+  await becomes(keeping, workspace, id, 'Failed');
   assert.deepEqual(await balance(keeping, workspace), [FUNDS_CENTS - APPLICATION_CENTS, 0]);
   assert.deepEqual(await billed(keeping, name), [['application', COST_CENTS]]);
+});
+
+test('nor does the message of its end get lost, which is followed later', async () => {
+  const workspace = await keeping.owner();
+  const name = 'reject-deferred.com';
+  const id = await applyAndDie(workspace, name);
+  keeping.deliver(({ kind }) => (kind === 'domain:info' ? { kind: 'refused', code: 2400 } : undefined));
+  await eventually(async () => {
+    await keeping.later(HOUR_MS);
+    // The registry decides when somebody asks.
+    await keeping.epp.core.infoDomain(keeping.epp.ours, { name });
+    const rows = await systemDb(keeping.db).selectFrom('deferred_messages').select('name').execute();
+    return rows.some((row) => row.name === name) ? true : undefined;
+  }, 'the message waits');
+  keeping.deliver(undefined);
+  await becomes(keeping, workspace, id, 'Failed');
+  assert.deepEqual(await balance(keeping, workspace), [FUNDS_CENTS - APPLICATION_CENTS, 0]);
 });
 
 test('two workers that hear of an application at once spend its price once', async () => {

@@ -29,13 +29,14 @@ export async function deferMessage(
   message: RegistryMessage,
   { message: reason }: RegistryUnavailable,
 ): Promise<void> {
-  const { applicationId = null, id, kind, name, queuedAt, text } = message;
+  const { applicationId = null, id, kind, name, queuedAt, text, transactionId = null } = message;
   const now = clock.now();
   logger.warn({ registry, name, kind, reason }, 'a message of the registry is followed later: it does not answer now');
   await systemDb(db)
     .insertInto('deferred_messages')
     .values({
-      ...{ registry, message_id: id, queued_at: new Date(queuedAt), kind, name, text, application_id: applicationId },
+      ...{ registry, message_id: id, queued_at: new Date(queuedAt), kind, name, text },
+      ...{ application_id: applicationId, transaction_id: transactionId },
       received_at: now,
       look_at: new Date(now.getTime() + MIN_AGAIN_MS),
     })
@@ -62,14 +63,16 @@ export async function followDeferred(
     .limit(BATCH_SIZE)
     .execute();
   let hasFollowed = false;
-  for (const { application_id: applicationId, kind, message_id: id, name, queued_at, received_at, text } of due) {
+  for (const row of due) {
+    const { kind, message_id: id, name, queued_at, received_at, text } = row;
     const message = {
       id,
       kind,
       name,
       text,
       queuedAt: queued_at.toISOString(),
-      applicationId: applicationId ?? undefined,
+      applicationId: row.application_id ?? undefined,
+      transactionId: row.transaction_id ?? undefined,
     };
     const here = systemDb(db);
     const isThis = { registry, message_id: id, queued_at };
@@ -85,7 +88,7 @@ export async function followDeferred(
         await here
           .updateTable('deferred_messages')
           .set(later)
-          .where((row) => row.and(isThis))
+          .where((expression) => expression.and(isThis))
           .execute();
         return hasFollowed;
       }
@@ -97,7 +100,7 @@ export async function followDeferred(
     }
     await here
       .deleteFrom('deferred_messages')
-      .where((row) => row.and(isThis))
+      .where((expression) => expression.and(isThis))
       .execute();
     hasFollowed = true;
   }
