@@ -109,7 +109,7 @@ async function listMissing({ json }: Options): Promise<void> {
   );
   if (answer.is_stopped) {
     lines.push(
-      'More than one name in a thousand is missing: none is retired by itself. Check IRONCRAFT_DOMAINS_EPP_* first; retire those that ' +
+      'More than one name in a thousand is missing: none is retired by itself. Check the address and the account of the registry first; retire those that ' +
         'have truly left with: domains name retire <name>',
     );
   }
