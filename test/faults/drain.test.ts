@@ -27,7 +27,7 @@ const PATIENCE_MS = 10_000;
 const store = testServerUrl() === undefined ? 'embedded' : 'server';
 
 async function openServer(t: TestContext): Promise<{ fleet: Fleet; server: ServerProcess }> {
-  const fleet = await openFleet(t, { store, variables: { IRONCRAFT_LOG_LEVEL: 'info' } });
+  const fleet = await openFleet(t, { store, only: 'platform', variables: { IRONCRAFT_LOG_LEVEL: 'info' } });
   return { fleet, server: await fleet.start() };
 }
 

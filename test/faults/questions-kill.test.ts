@@ -3,7 +3,7 @@
  * call is made once, each question is answered once. IRONCRAFT_FAULT_QUESTIONS and IRONCRAFT_FAULT_APPROVALS set how many.
  */
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { startAskingServer } from '../fakes/asking-mcp-server.ts';
 import { startMcpServer } from '../fakes/mcp-server.ts';
@@ -23,15 +23,37 @@ const AT_ONCE = 10;
 const REPLICAS = testServerUrl() === undefined ? 1 : 2;
 const OPTIONS = { store: testServerUrl() === undefined ? 'embedded' : 'server', only: 'platform' } as const;
 
-async function startAll(fleet: Fleet): Promise<ServerProcess[]> {
-  const servers: ServerProcess[] = [];
-  while (servers.length < REPLICAS) servers.push(await fleet.start());
-  return servers;
+const cleanups: (() => Promise<void>)[] = [];
+let fleet: Fleet;
+/** Those that live. What one test has left running the next one takes. */
+const alive = new Set<ServerProcess>();
+
+before(async () => {
+  fleet = await openFleet({ after: (work) => void cleanups.push(work) }, OPTIONS);
+});
+after(async () => {
+  for (const work of cleanups) await work();
+});
+
+/** Starts those that are missing. */
+async function startAll(): Promise<readonly ServerProcess[]> {
+  while (alive.size < REPLICAS) alive.add(await fleet.start());
+  return [...alive];
 }
 
 async function killAll(servers: readonly ServerProcess[]): Promise<void> {
-  for (const server of servers) server.kill('SIGKILL');
+  for (const server of servers) {
+    alive.delete(server);
+    server.kill('SIGKILL');
+  }
   for (const server of servers) assert.equal((await server.ended).signal, 'SIGKILL', 'it lived until then');
+}
+
+/** One that lives; where there is one at a time, that is started again. */
+async function findOther(): Promise<ServerProcess> {
+  const [other = await fleet.start()] = alive;
+  alive.add(other);
+  return other;
 }
 
 async function register(project: TestProject, url: string, more: object = {}): Promise<void> {
@@ -76,7 +98,7 @@ function submit(project: TestProject, { smithId, runId }: Waiting, body: Record<
   return patiently(() => smithOf(project, smithId).submit(runId, body));
 }
 
-function at(fleet: Fleet, servers: readonly ServerProcess[], index: number): TestProject {
+function at(servers: readonly ServerProcess[], index: number): TestProject {
   return fleet.project(servers[index % servers.length] ?? assert.fail('no server'));
 }
 
@@ -95,20 +117,19 @@ async function completed(smith: TestSmith, runId: string) {
 test(`${QUESTIONS} questions that are open while every replica is killed and started again are answered once each`, async (t) => {
   const server = await startAskingServer({ eventIds: true });
   t.after(() => server.close());
-  const fleet = await openFleet(t, OPTIONS);
-  const before = await startAll(fleet);
-  await register(at(fleet, before, 0), server.url);
-  const asked = await inTurns(QUESTIONS, (n) => makeWaiting(at(fleet, before, n), `ask with {"n":${n}}`));
+  const before = await startAll();
+  await register(at(before, 0), server.url);
+  const asked = await inTurns(QUESTIONS, (n) => makeWaiting(at(before, n), `ask with {"n":${n}}`));
   await killAll(before);
-  const now = await startAll(fleet);
+  const now = await startAll();
   await inTurns(QUESTIONS, async (n) => {
     const waiting = asked[n] ?? assert.fail('no question');
     // Twice, as a person does who is not sure.
     const answers = await Promise.all(
-      [n, n + 1].map((index) => submit(at(fleet, now, index), waiting, approvalOf(waiting, { name: `${n}` }))),
+      [n, n + 1].map((index) => submit(at(now, index), waiting, approvalOf(waiting, { name: `${n}` }))),
     );
     assert.equal(answers.filter(({ status }) => status === 200).length, 1, answers.map(({ text }) => text).join());
-    await completed(smithOf(at(fleet, now, n), waiting.smithId), waiting.runId);
+    await completed(smithOf(at(now, n), waiting.smithId), waiting.runId);
   });
   const answersOf = server.calls.map(({ answers }) => answers.map(({ result }) => JSON.stringify(result)));
   const twice = answersOf.filter((answers) => answers.length > 1).length;
@@ -125,19 +146,18 @@ test(`${QUESTIONS} questions that are open while every replica is killed and sta
 test(`${APPROVALS} approvals, each submitted ${SUBMISSIONS} times at once, are ${APPROVALS} calls`, async (t) => {
   const server = await startMcpServer([{ name: 'note' }]);
   t.after(() => server.close());
-  const fleet = await openFleet(t, OPTIONS);
-  const servers = await startAll(fleet);
-  await register(at(fleet, servers, 0), server.url, { approval_policy: [{ match: '*' }] });
-  const gated = await inTurns(APPROVALS, (n) => makeWaiting(at(fleet, servers, n), `note with {"n":${n}}`));
+  const servers = await startAll();
+  await register(at(servers, 0), server.url, { approval_policy: [{ match: '*' }] });
+  const gated = await inTurns(APPROVALS, (n) => makeWaiting(at(servers, n), `note with {"n":${n}}`));
   assert.equal(server.calls().length, 0);
   const submitted = await Promise.all(
     gated.flatMap((waiting) =>
-      Array.from({ length: SUBMISSIONS }, (_, n) => submit(at(fleet, servers, n), waiting, approvalOf(waiting))),
+      Array.from({ length: SUBMISSIONS }, (_, n) => submit(at(servers, n), waiting, approvalOf(waiting))),
     ),
   );
   const taken = submitted.filter(({ status }) => status === 200).length;
   const refused = submitted.filter(({ status }) => status === 409).length;
-  for (const { smithId, runId } of gated) await completed(smithOf(at(fleet, servers, 0), smithId), runId);
+  for (const { smithId, runId } of gated) await completed(smithOf(at(servers, 0), smithId), runId);
   t.diagnostic(`${submitted.length} submissions, ${taken} taken, ${refused} refused, ${server.calls().length} calls`);
   assert.deepEqual([taken, refused], [APPROVALS, APPROVALS * (SUBMISSIONS - 1)]);
   const seen = server.calls().map(({ params }) => (params.arguments as { n: number }).n);
@@ -150,13 +170,12 @@ test(`${APPROVALS} approvals, each submitted ${SUBMISSIONS} times at once, are $
 test("the reference server's question is answered at another replica after the one that asked was killed", async (t) => {
   const server = await startEverythingServer('streamableHttp');
   t.after(() => server.close());
-  const fleet = await openFleet(t, OPTIONS);
-  const [first, ...others] = await startAll(fleet);
+  const [first] = await startAll();
   assert.ok(first !== undefined);
   await register(fleet.project(first), server.url);
   const waiting = await makeWaiting(fleet.project(first), 'trigger-elicitation-request with {}');
   await killAll([first]);
-  const other = others[0] ?? (await fleet.start());
+  const other = await findOther();
   const smith = smithOf(fleet.project(other), waiting.smithId);
   const answered = await submit(smith.project, waiting, approvalOf(waiting, { name: 'Ada Lovelace' }));
   assert.equal(answered.status, 200, answered.text);
@@ -166,16 +185,15 @@ test("the reference server's question is answered at another replica after the o
 });
 
 /** Kept by the test's own server: what is held dies with the replica that holds it. */
-test('a question that only the killed replica held closes, and its run goes on by itself', async (t: TestContext) => {
+test('a question that only the killed replica held closes, and its run goes on by itself', async (t) => {
   const server = await startAskingServer({ eventIds: false });
   t.after(() => server.close());
-  const fleet = await openFleet(t, OPTIONS);
-  const [first, ...others] = await startAll(fleet);
+  const [first] = await startAll();
   assert.ok(first !== undefined);
   await register(fleet.project(first), server.url);
   const waiting = await makeWaiting(fleet.project(first), 'ask with {}');
   await killAll([first]);
-  const other = others[0] ?? (await fleet.start());
+  const other = await findOther();
   const smith = smithOf(fleet.project(other), waiting.smithId);
   await eventually(
     async () => (await smith.get(waiting.runId)).status === 'completed' || undefined,

@@ -37,7 +37,8 @@ let tenant: Client;
 let warmBytes = 0;
 before(async () => {
   const suite = { after: (work: () => Promise<void>) => void cleanups.unshift(work) };
-  server = await startServer(suite, await makeFolder(suite), { IRONCRAFT_FILE_LIMIT_BYTES: String(FILE_LIMIT) });
+  const variables = { IRONCRAFT_FILE_LIMIT_BYTES: String(FILE_LIMIT) };
+  server = await startServer(suite, await makeFolder(suite), variables, { only: 'platform' });
   tenant = createClient(server.url, server.credentials.tenant_token);
   // What the first requests load stays: it is no growth of an upload.
   await warmUp();
