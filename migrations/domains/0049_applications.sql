@@ -20,4 +20,4 @@ alter table domains.orders add column mark_document text;
 -- The simulated registry charges them too.
 alter table domains.registry_charges drop constraint registry_charges_kind_check;
 alter table domains.registry_charges add constraint registry_charges_kind_check
-  check (kind in ('create', 'renew', 'auto_renew', 'transfer', 'restore', 'application'));
+  check (kind in ('create', 'renew', 'auto_renew', 'transfer', 'restore', 'trade', 'application'));

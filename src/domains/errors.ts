@@ -88,6 +88,10 @@ export const domainErrors = defineErrors({
     status: 422,
     message: 'The domain cannot be restored, or the registry refused it. Nothing was charged.',
   },
+  trade_failed: {
+    status: 422,
+    message: 'The domain cannot have that holder, or the registry refused it. Nothing was charged.',
+  },
   internal: {
     status: 500,
     message: 'Something failed on our side or at the registry. Repeat the call with the same `Idempotency-Key`.',

@@ -3,7 +3,15 @@ import type { ColumnType, Generated } from 'kysely';
 import type { EventType } from './events/event-types.ts';
 import type { RenewalFee } from './prices/quote.ts';
 import type { ClaimsAcceptance, TrademarkClaim } from './registry/claims-notices.ts';
-import type { DsRecord, LaunchPhaseName, RegistryDomain, RegistryFee, UpdateCommand } from './registry/registry.ts';
+import type {
+  DsRecord,
+  LaunchPhaseName,
+  Registrant,
+  RegistryDomain,
+  RegistryFee,
+  RegistryMessage,
+  UpdateCommand,
+} from './registry/registry.ts';
 import type { CommandWindow } from './registry/turns/command-window.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
@@ -220,6 +228,18 @@ interface UnknownMessagesTable {
   text: string;
 }
 
+interface DeferredMessagesTable {
+  registry: string;
+  message_id: string;
+  queued_at: Date;
+  kind: RegistryMessage['kind'];
+  name: string;
+  text: string;
+  application_id: string | null;
+  received_at: Date;
+  look_at: Date;
+}
+
 interface RegistryBalancesTable {
   registry: string;
   available_cents: number | null;
@@ -254,18 +274,23 @@ interface UnassignedNamesTable {
   order_id: string;
 }
 
-export type OrderKind = 'registration' | 'renewal' | 'transfer' | 'restoration';
+export type OrderKind = 'registration' | 'renewal' | 'transfer' | 'restoration' | 'trade';
 export type OrderState = 'paying' | 'held' | 'submitted' | 'pending' | 'completed' | 'failed';
 
 /** What the registry had of a name before anything was sent for its order. */
 export interface Baseline {
-  /** `unknown`: something may have been sent before the registry was asked. */
-  readonly kind: 'absent' | 'foreign' | 'ours' | 'unknown';
+  /**
+   * `unknown`: something may have been sent before the registry was asked. Of a trade: `held`, by whom the order wants it to be; `trading`, a trade is
+   * under way; else `not_held`.
+   */
+  readonly kind: 'absent' | 'foreign' | 'ours' | 'unknown' | 'held' | 'trading' | 'not_held';
   /** When the registry was asked. */
   readonly at: string;
   /** The object's id, where there was one and the registry showed it. */
   readonly registryId?: string;
   readonly expiresAt?: string;
+  /** Of the last trade before, by the registry's clock. */
+  readonly tradeRequestedAt?: string;
 }
 
 interface OrdersTable {
@@ -282,6 +307,8 @@ interface OrdersTable {
   sealed_auth_code: string | null;
   baseline: Json<Baseline | null> | null;
   registry_fee: Json<RegistryFee | null> | null;
+  holder: Json<Registrant | null> | null;
+  lock_days: number | null;
   claims_acceptance: Json<ClaimsAcceptance | null> | null;
   signed_mark: string | null;
   mark_code: string | null;
@@ -410,6 +437,19 @@ interface RegistrantVerificationsTable {
   verified_reason: string | null;
 }
 
+interface DesignatedAgentsTable {
+  workspace_id: Generated<string>;
+  id: string;
+  email_key: string;
+  asked_at: Date;
+  expires_at: Date;
+  code_hash: Uint8Array | null;
+  given_at: Date | null;
+  withdrawn_at: Date | null;
+  requests_since: Date | null;
+  requests: number;
+}
+
 interface RegistrantChangesTable {
   workspace_id: Generated<string>;
   id: string;
@@ -530,6 +570,7 @@ export interface WorkspaceTables {
   registrant_verifications: RegistrantVerificationsTable;
   registrant_links: RegistrantLinksTable;
   registrant_changes: RegistrantChangesTable;
+  designated_agents: DesignatedAgentsTable;
 }
 
 /** What the service's own work sees: every workspace's rows. There `workspace_id` is a column like any other. */
@@ -539,6 +580,7 @@ export interface SystemTables extends WorkspaceTables {
   receipt_numbers: ReceiptNumbersTable;
   sign_ins: SignInsTable;
   unknown_messages: UnknownMessagesTable;
+  deferred_messages: DeferredMessagesTable;
   registry_balances: RegistryBalancesTable;
   registry_allowances: RegistryAllowancesTable;
   registry_duties: RegistryDutiesTable;
@@ -568,4 +610,5 @@ export const workspaceTables: ReadonlySet<keyof WorkspaceTables> = new Set([
   'registrant_verifications',
   'registrant_links',
   'registrant_changes',
+  'designated_agents',
 ] as const);

@@ -24,6 +24,7 @@ import {
 import { defineMissingNames } from './portfolio/index.ts';
 import { defineReceipts } from './receipts/index.ts';
 import { defineRegistrantChanges } from './registrant-changes/index.ts';
+import { type Zones, zonesByRegistry } from './registry/routing-registry.ts';
 import { inBackground } from './registry/turns/command-turn.ts';
 import {
   createRenewalWorker,
@@ -76,30 +77,10 @@ export function createWorkers(deps: Dependencies): Workers {
   });
   defineUnpaidAudit(jobs, deps);
   defineRegistrantAudit(jobs, deps);
-  const deletions = createPeriodicWorker({
-    name: 'deletions',
-    intervalMs: DELETIONS_INTERVAL_MS,
-    pass: (signal) => resendDeletions(deps, signal),
-    logger: deps.logger,
-  });
-  const changes = createPeriodicWorker({
-    name: 'changes that wait',
-    intervalMs: CHANGES_INTERVAL_MS,
-    pass: (signal) => resendChanges(deps, signal),
-    logger: deps.logger,
-  });
-  const authCodes = createPeriodicWorker({
-    name: 'auth codes',
-    intervalMs: AUTH_CODES_INTERVAL_MS,
-    pass: (signal) => lookAfterAuthCodes(deps, signal),
-    logger: deps.logger,
-  });
-  const transfers = createPeriodicWorker({
-    name: 'transfers out',
-    intervalMs: TRANSFERS_INTERVAL_MS,
-    pass: (signal) => watchTransfers(deps, signal),
-    logger: deps.logger,
-  });
+  const deletions = workAtEach(deps, 'deletions', DELETIONS_INTERVAL_MS, resendDeletions);
+  const changes = workAtEach(deps, 'changes that wait', CHANGES_INTERVAL_MS, resendChanges);
+  const authCodes = workAtEach(deps, 'auth codes', AUTH_CODES_INTERVAL_MS, lookAfterAuthCodes);
+  const transfers = workAtEach(deps, 'transfers out', TRANSFERS_INTERVAL_MS, watchTransfers);
   const delegations = createPeriodicWorker({
     name: 'delegations',
     intervalMs: DELEGATIONS_INTERVAL_MS,
@@ -157,15 +138,15 @@ export function createWorkers(deps: Dependencies): Workers {
     orders,
     renewals,
     unpaidNames,
-    watchTransfers: transfers.runPass.bind(transfers),
+    watchTransfers: transfers.runPass,
     followDelegations: delegations.runPass.bind(delegations),
     refreshAliases: aliases.runPass.bind(aliases),
     lookAtBalances: balances.runPass.bind(balances),
     topUpWallets: topUps.runPass.bind(topUps),
     runVerifications: verifications.runPass.bind(verifications),
-    resendDeletions: deletions.runPass.bind(deletions),
-    resendChanges: changes.runPass.bind(changes),
-    lookAfterAuthCodes: authCodes.runPass.bind(authCodes),
+    resendDeletions: deletions.runPass,
+    resendChanges: changes.runPass,
+    lookAfterAuthCodes: authCodes.runPass,
     async start() {
       await zones.start();
       await dnssec.start();
@@ -201,6 +182,34 @@ export function createWorkers(deps: Dependencies): Workers {
         dnssec.stop(),
         zones.stop(),
       ]);
+    },
+  };
+}
+
+/** One worker a registry: one that is away, slow, or takes few commands keeps no other's names waiting. */
+function workAtEach(
+  deps: Dependencies,
+  name: string,
+  intervalMs: number,
+  work: (deps: Dependencies, zones: Zones, signal: AbortSignal) => Promise<void>,
+) {
+  const workers = zonesByRegistry(deps.registry).map(({ id, zones }) =>
+    createPeriodicWorker({
+      name: `${name} at ${id}`,
+      intervalMs,
+      pass: (signal) => work(deps, zones, signal),
+      logger: deps.logger,
+    }),
+  );
+  return {
+    start() {
+      for (const worker of workers) worker.start();
+    },
+    async runPass() {
+      await Promise.all(workers.map((worker) => worker.runPass()));
+    },
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.stop()));
     },
   };
 }

@@ -58,7 +58,12 @@ const ownEndpoints = [
   'DELETE /registrant/change write',
   'POST /registrant/change/consent public',
   'GET /consent public',
+  'POST /registrant/designated-agent write',
+  'DELETE /registrant/designated-agent write',
+  'POST /registrant/designated-agent/complete public',
+  'GET /designated-agent public',
   'POST /domains/{name}/restore write',
+  'POST /domains/{name}/trade write',
   'POST /domains/{name}/transfer-out/approve write',
   'POST /domains/{name}/transfer-out/reject write',
   'POST /domains/{name}/zone/changes write',
@@ -130,6 +135,7 @@ const contractErrors: Readonly<Record<string, number>> = {
 /** What any HTTP service may answer beside them, a change that has to wait for another, and what a call of our own is refused with. */
 const furtherErrors = [
   'restore_failed',
+  'trade_failed',
   'payload_too_large',
   'pending_operation',
   'rate_limit_exceeded',
@@ -227,12 +233,14 @@ test('the examples of the reference do what they show, in its order', async () =
     return media === undefined ? [] : [{ ...one, example: media.example }];
   });
   // What is restored was deleted before; whoever transfers a domain brings the code that its present registrar gave for it; cards are taken where there is a
-  // payment provider; codes come by mail; a notice is accepted where a trademark claims the name.
+  // payment provider; codes come by mail; a notice is accepted where a trademark claims the name; holders are traded where a registry does that.
   const without = examples.filter(({ example }) => example === undefined).map(({ operationId }) => operationId);
   assert.deepEqual(without.toSorted(), [
     'domains.restore',
+    'domains.trade',
     'domains.transfer',
     'orders.accept_notice',
+    'registrant.complete_agent',
     'registrant.complete_verification',
     'registrant.consent',
     'sign_ins.complete',
@@ -344,6 +352,7 @@ describe('another workspace’s domain and one that never was are the same', () 
   const bodies: Readonly<Record<string, object>> = {
     'domains.renew': { confirm_price: 11.9 },
     'domains.restore': { confirm_price: 99 },
+    'domains.trade': { confirm_price: 9.9 },
     'settings.update': { auto_renew: false },
     'zones.create_record': { subdomain: 'www', type: 'A', value: '192.0.2.1' },
     'zone_records.change': { changes: [{ action: 'create', subdomain: 'www', type: 'A', value: '192.0.2.1' }] },

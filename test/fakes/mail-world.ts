@@ -39,14 +39,22 @@ export const INBOUND_SECRET = 'a long text of our own';
 const SELECTOR = 'test';
 let made = 0;
 
-export async function startMailWorld(): Promise<MailWorld> {
-  const dns = await startNameserver();
-  const smtp = await startSmtpServer();
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+let keys: ReturnType<typeof makeKeys> | undefined;
+
+/** Once for the process. */
+function makeKeys() {
+  return generateKeyPairSync('rsa', {
     modulusLength: 1_024,
     publicKeyEncoding: { type: 'spki', format: 'der' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   });
+}
+
+export async function startMailWorld(): Promise<MailWorld> {
+  const dns = await startNameserver();
+  const smtp = await startSmtpServer();
+  keys ??= makeKeys();
+  const { privateKey, publicKey } = keys;
   const nextNumber = () => {
     made += 1;
     return made;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { suite } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { closeShared, keepShared } from '../support/shared.ts';
+import { closeShared, endFile, keepShared } from '../support/shared.ts';
 import type { FileReport, Order, Outcome, RunFile, WorkerMessage } from './messages.ts';
 import { compareProcessState, type ProcessState, readProcessState } from './process-state.ts';
 import { processorMs } from './processor-time.ts';
@@ -31,6 +31,7 @@ async function runFile({ file, limitMs }: RunFile): Promise<FileReport> {
     await import(pathToFileURL(join(root, file)).href);
   });
   const { outcomes, diagnostics } = await ended;
+  await endFile();
   for (const name of listScratch()) if (!scratch.has(name)) scratch.set(name, file);
   return {
     file,

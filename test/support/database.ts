@@ -111,8 +111,25 @@ export async function setUpSchemas(db: Database, sources: readonly MigrationSour
 async function openEmbedded(sources: readonly MigrationSource[]): Promise<TestDatabase> {
   const file = join(cacheFolder, `test-${await contentKey(sources)}.tar`);
   if (!existsSync(file)) await buildDump(file, sources);
-  const db = await connectEmbedded({ folder: undefined, dump: await readFile(file), engine: await holdEngine() });
+  const dump = await holdDump(file);
+  const db = await connectEmbedded({ folder: undefined, dump, engine: await holdEngine() });
   return { db, close: () => db.close() };
+}
+
+const dumps = new Map<string, Promise<Uint8Array>>();
+
+/** Read once for the process, into memory that the threads of its stores share: each of them makes a copy of its own. */
+function holdDump(file: string): Promise<Uint8Array> {
+  const held = dumps.get(file) ?? readShared(file);
+  dumps.set(file, held);
+  return held;
+}
+
+async function readShared(file: string): Promise<Uint8Array> {
+  const bytes = await readFile(file);
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return shared;
 }
 
 /** One process builds; the others wait for its file. */

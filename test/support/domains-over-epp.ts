@@ -45,6 +45,7 @@ export async function startDomainsOverEpp({
   leaseBeatMs,
   noticeService,
   restoreReports = false,
+  tradeSeconds = 0,
   ...options
 }: {
   readonly endpoint?: Partial<EppRegistryOptions>;
@@ -57,6 +58,8 @@ export async function startDomainsOverEpp({
   readonly autoRenewGraceDays?: number;
   /** Restorations want a report. */
   readonly restoreReports?: boolean;
+  /** Until both holders have consented to a trade. */
+  readonly tradeSeconds?: number;
   readonly mailer?: Mailer;
   /** What the registry lets its registrars spend. */
   readonly credit?: CreditOf;
@@ -79,7 +82,7 @@ export async function startDomainsOverEpp({
     habits,
     restoreReports,
     messages,
-    delays: { createSeconds: 0, renewSeconds: 0 },
+    delays: { createSeconds: 0, renewSeconds: 0, tradeSeconds },
     wrongAnswers: (command, name) => choose?.(command, name),
     deliver: (command) => deliver?.(command),
   });

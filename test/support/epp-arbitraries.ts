@@ -5,7 +5,7 @@ import type { ContactData } from '../../src/domains/registry/epp/commands/contac
 import type { DomainData } from '../../src/domains/registry/epp/commands/domain-results.ts';
 import { splitQuestion } from '../../src/domains/registry/epp/commands/fee.ts';
 import type { HostData } from '../../src/domains/registry/epp/commands/host.ts';
-import { FEE_URIS, IDN, IDN_LANG } from '../../src/domains/registry/epp/namespaces.ts';
+import { FEE_URIS, FRNIC_URIS, IDN, IDN_LANG } from '../../src/domains/registry/epp/namespaces.ts';
 
 export const token = fc.stringMatching(/^[A-Za-z0-9&<>"'é]{1,12}$/);
 export const name = fc.stringMatching(/^[a-z0-9]{1,10}\.(com|co\.uk)$/);
@@ -139,6 +139,18 @@ export const commands: { readonly [Kind in EppCommand['kind']]: fc.Arbitrary<Ext
     authInfo: maybe(password),
     fee: maybe(fee),
   }),
+  'domain:trade': fc.oneof(
+    fc.record({ kind: kind('domain:trade'), operation: kind('query'), uri: fc.constantFrom(...FRNIC_URIS), name }),
+    fc.record({
+      kind: kind('domain:trade'),
+      operation: kind('request'),
+      uri: fc.constantFrom(...FRNIC_URIS),
+      name,
+      registrant: id,
+      contacts: few(reference),
+      keepsKeys: fc.boolean(),
+    }),
+  ),
   'domain:update': fc.record({
     kind: kind('domain:update'),
     name,

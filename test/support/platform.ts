@@ -19,6 +19,7 @@ import type { Logger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createOutbound, type Lookup } from '../../src/kernel/outbound/outbound.ts';
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
+import { addSigningKey, makeSigningPair, type SigningPair } from '../../src/platform/access/signing-keys.ts';
 import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
 import type { ModelCallLimits } from '../../src/platform/models/index.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
@@ -149,12 +150,21 @@ export async function startPlatform(options?: TestPlatformOptions): Promise<Test
   return withOrganization({ ...value, close: release });
 }
 
+let signingPair: Promise<SigningPair> | undefined;
+
+/** Of all platforms of the process: each would make one with its first token. */
+function holdSigningPair(): Promise<SigningPair> {
+  signingPair ??= makeSigningPair();
+  return signingPair;
+}
+
 async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const own: TestDatabase | undefined = options.sharing === undefined ? await openTestDatabase() : undefined;
   const db = options.sharing?.db ?? (own as TestDatabase).db;
   const filesFolder = await mkdtemp(join(tmpdir(), 'ironcraft-test-files-'));
   const blobs = options.sharing?.blobs ?? createFolderBlobStore(filesFolder);
   const vault = options.sharing?.vault ?? createVault([createSecretKey(randomBytes(32))]);
+  if (own !== undefined) await addSigningKey(db, vault, await holdSigningPair());
   const logger = options.logger ?? openTestLogger();
   const stripe = options.stripe ?? (await startStripe());
   const held = options.publicUrl === 'own' ? await holdPort('127.0.0.1', 0, 'IRONCRAFT_PORT') : undefined;

@@ -21,10 +21,31 @@ export function pricesThatAsk(tlds: readonly string[], since = new Date('2020-01
   };
 }
 
-/** The program's own prices; changes of registrants take consents where there are names of these TLDs, and lock transfers for so many days. */
-export function pricesWithConsent(lockDaysByTld: Readonly<Record<string, number>>): PriceBook {
+/**
+ * The program's own prices; changes of registrants take consents where there are names of these TLDs, and lock transfers for so many days. The registrar
+ * consents for who has authorized it where there are none but those of `agentTlds`.
+ */
+export function pricesWithConsent(
+  lockDaysByTld: Readonly<Record<string, number>>,
+  agentTlds: readonly string[] = [],
+): PriceBook {
   return {
     ...standardPrices,
-    list: (at) => standardPrices.list(at).map((terms) => ({ ...terms, changeLockDays: lockDaysByTld[terms.tld] })),
+    list: (at) =>
+      standardPrices.list(at).map((terms) => ({
+        ...terms,
+        changeLockDays: lockDaysByTld[terms.tld],
+        changeAgent: agentTlds.includes(terms.tld),
+      })),
+  };
+}
+
+/** The program's own prices; another holder costs so much, and locks transfers for so many days. */
+export function pricesWithTrades(tradeCents: number, changeLockDays?: number): PriceBook {
+  const traded = (terms: TldTerms): TldTerms => ({ ...terms, tradeCents, changeLockDays });
+  return {
+    ...standardPrices,
+    list: (at) => standardPrices.list(at).map(traded),
+    get: (tld, at) => traded(standardPrices.get(tld, at)),
   };
 }

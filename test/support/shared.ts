@@ -12,8 +12,17 @@ interface Kept {
   close(): Promise<void>;
 }
 
+interface Shared extends Kept {
+  readonly users: number;
+  /** Since somebody has borrowed it. */
+  idleFiles: number;
+}
+
+/** A server that nobody uses computes all the same: what it looks for once a second costs as much as its start within half a minute. */
+const MAX_IDLE_FILES = 4;
+
 let isKept = false;
-const open = new Set<Kept>();
+const open = new Set<Shared>();
 
 /** Nothing is closed from here on, until `closeShared`. */
 export function keepShared(): void {
@@ -25,6 +34,15 @@ export async function closeShared(): Promise<void> {
   for (const kept of open) await kept.close();
 }
 
+/** For whoever runs one file after the other: one has ended, and what several in a row have had no use for is closed. */
+export async function endFile(): Promise<void> {
+  for (const shared of open) {
+    if (shared.users > 0) continue;
+    shared.idleFiles += 1;
+    if (shared.idleFiles >= MAX_IDLE_FILES) await shared.close();
+  }
+}
+
 /** Returns what borrows the one thing that `make` makes. */
 export function shareInProcess<Value extends Kept>(make: () => Promise<Value>): () => Promise<Borrowed<Value>> {
   let current: Promise<Value> | undefined;
@@ -32,16 +50,24 @@ export function shareInProcess<Value extends Kept>(make: () => Promise<Value>): 
   const close = async (): Promise<void> => {
     const closing = current;
     current = undefined;
+    open.delete(shared);
     await (await closing)?.close();
   };
-  const kept: Kept = { close };
+  const shared: Shared = {
+    close,
+    get users() {
+      return users;
+    },
+    idleFiles: 0,
+  };
   return async () => {
     users += 1;
+    shared.idleFiles = 0;
     current ??= make().catch((error: unknown) => {
       current = undefined;
       throw error;
     });
-    open.add(kept);
+    open.add(shared);
     const value = await current;
     return {
       value,

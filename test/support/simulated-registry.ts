@@ -19,7 +19,7 @@ export const DAY_MS = 86_400_000;
 
 /** `com` and `co.uk` are alike; a transfer of an `ai` adds two years. */
 export const testPrices: PriceList = (zone) => {
-  const fees = { createCents: 1_000, renewCents: 1_100, transferCents: 900, restoreCents: 8_000 };
+  const fees = { createCents: 1_000, renewCents: 1_100, transferCents: 900, restoreCents: 8_000, tradeCents: 700 };
   if (zone === 'ai') return { ...fees, transferYears: 2 };
   return zone === 'com' || zone === 'co.uk' ? fees : undefined;
 };

@@ -66,6 +66,8 @@ export class TermRegistry {
       create: unused,
       transfer: unused,
       transferOf: unused,
+      trade: unused,
+      tradeOf: unused,
       decideTransfer: unused,
       update: unused,
       delete: unused,

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openRegistry } from '../../src/domains/boot/open-dependencies.ts';
 import type { Mailer } from '../../src/domains/mail/index.ts';
+import type { ChooseDelivery } from '../../src/domains/registry/epp/index.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
@@ -14,6 +15,8 @@ export interface ThreeRegistries extends TestDomains {
   readonly file: string;
   /** Renews by itself (`com`), knows no contacts (`net`), has hosts as attributes and hides nothing (`org`). */
   readonly servers: { readonly renewing: TestEpp; readonly thin: TestEpp; readonly attributes: TestEpp };
+  /** What becomes of commands at the renewing one from now on; undefined: they are carried out and answered. */
+  deliver(choose: ChooseDelivery | undefined): void;
   /** With money, and an address where one is given. */
   owner(contact?: object): Promise<TestWorkspace>;
 }
@@ -25,7 +28,11 @@ export async function startThreeRegistries(folder: string, mailer?: Mailer): Pro
   const fees = { createCents: 900, renewCents: 900, transferCents: 900, restoreCents: 5_000 };
   const only = (served: string) => (zone: string) => (zone === served ? fees : undefined);
   const delays = { createSeconds: 0, renewSeconds: 0 };
-  const renewing = await openTestEpp(db, { delays, prices: only('com'), autoRenewGraceDays: 45 });
+  let deliver: ChooseDelivery | undefined;
+  const renewing = await openTestEpp(db, {
+    ...{ delays, prices: only('com'), autoRenewGraceDays: 45 },
+    deliver: (command) => deliver?.(command),
+  });
   const { clock } = renewing;
   const thin = await openTestEpp(db, { clock, delays, prices: only('net'), habits: { contacts: 'none' } });
   const attributes = await openTestEpp(db, {
@@ -51,6 +58,9 @@ export async function startThreeRegistries(folder: string, mailer?: Mailer): Pro
     ...service,
     file,
     servers,
+    deliver(next) {
+      deliver = next;
+    },
     async owner(contact) {
       const workspace = await service.createWorkspace();
       await workspace.fund(1_000_000);

@@ -2,7 +2,8 @@
 
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
-import type { DomainRow } from '../portfolio/index.ts';
+import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { AGAIN_MS, type AuthCodeParts, giveAuthCode, noteAuthCode } from './auth-codes.ts';
 
@@ -11,10 +12,10 @@ type Dependencies = AuthCodeParts & { readonly logger: Logger };
 const BATCH_SIZE = 20;
 const HOUR_MS = 3_600_000;
 
-/** Those that are due, once. Any number of processes may do so at a time. */
-export async function lookAfterAuthCodes(deps: Dependencies, signal?: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps)) {
-    if (signal?.aborted === true) return;
+/** Those of these zones that are due, once. Any number of processes may do so at a time. */
+export async function lookAfterAuthCodes(deps: Dependencies, zones: Zones, signal: AbortSignal): Promise<void> {
+  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
+    if (signal.aborted) return;
     const row = await claim(deps, workspaceId, id);
     if (row === undefined) continue;
     await (row.auth_code_wanted ? give(deps, row) : takeAway(deps, row));
@@ -64,12 +65,13 @@ async function takeAway(deps: Dependencies, row: DomainRow): Promise<void> {
     .execute();
 }
 
-function listDue({ clock, db }: Dependencies) {
+function listDue({ clock, db }: Dependencies, zones: Zones) {
   return systemDb(db)
     .selectFrom('domains')
     .select(['id', 'workspace_id'])
     .where('auth_code_look_at', '<=', clock.now())
     .where('state', '=', 'active')
+    .where(isUnderZones(zones))
     .orderBy('auth_code_look_at')
     .limit(BATCH_SIZE)
     .execute();

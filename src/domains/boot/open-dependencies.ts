@@ -37,11 +37,19 @@ interface Dependencies {
 
 /** What the simulated registry asks for restoring a name. */
 const RESTORE_CENTS = 7_900;
+/** What it asks for another holder, where that is a trade. */
+const TRADE_CENTS = 800;
 /** A registry asks less than its registrars do. */
 const WHOLESALE_SHARE = 0.8;
 
 /** What a TLD costs that has no price here. */
-const OTHER_FEES = { createCents: 1_000, renewCents: 1_000, transferCents: 1_000, restoreCents: RESTORE_CENTS };
+const OTHER_FEES = {
+  createCents: 1_000,
+  renewCents: 1_000,
+  transferCents: 1_000,
+  restoreCents: RESTORE_CENTS,
+  tradeCents: TRADE_CENTS,
+};
 
 /** The prices of a simulated registry that serves what the service sells, or these TLDs. */
 export function simulatedFees(prices: PriceBook, clock: Clock, tlds?: readonly string[]): PriceList {
@@ -55,6 +63,7 @@ export function simulatedFees(prices: PriceBook, clock: Clock, tlds?: readonly s
       renewCents: wholesale(terms.renewCents),
       transferCents: wholesale(terms.transferCents),
       restoreCents: RESTORE_CENTS,
+      tradeCents: terms.tradeCents > 0 ? wholesale(terms.tradeCents) : TRADE_CENTS,
       transferYears: terms.transferYears,
     };
   };

@@ -3,9 +3,10 @@ import { toUnicode } from 'tr46';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Mailer } from '../mail/index.ts';
-import type { DomainRow } from '../portfolio/index.ts';
+import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
 import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import {
   type ChangeDependencies,
@@ -23,10 +24,10 @@ interface ResendDependencies extends ChangeDependencies {
 
 const BATCH_SIZE = 20;
 
-/** Those that are due, once. Any number of processes may do so at a time. */
-export async function resendChanges(deps: ResendDependencies, signal?: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps)) {
-    if (signal?.aborted === true) return;
+/** Those of these zones that are due, once. Any number of processes may do so at a time. */
+export async function resendChanges(deps: ResendDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
+  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
+    if (signal.aborted) return;
     const row = await claim(deps, workspaceId, id);
     if (row !== undefined) await send(deps, row);
   }
@@ -80,6 +81,15 @@ See GET /domains/${row.name}, and PATCH /domains/${row.name}/settings to ask aga
 /** Whose data have changed, or whose name has come from another registrar. */
 async function tellOfHolder(deps: ResendDependencies, row: DomainRow, refusal: Refusal): Promise<void> {
   const { domain: unicode } = toUnicode(row.name);
+  if (refusal.code === 'needs_trade') {
+    await tellOwner(deps, row, {
+      subject: `${unicode} has another holder at its registry`,
+      text: `the registry of ${unicode} does not have the registrant of your workspace as its holder, and keeps the one that it has.
+
+${explainRefusal('settings', row.name, refusal)}`,
+    });
+    return;
+  }
   await tellOwner(deps, row, {
     subject: `The registry of ${unicode} has not taken your data`,
     text: `the registry of ${unicode} was sent who its holder is, and has refused it: it keeps the data that it had.
@@ -103,12 +113,13 @@ async function tellOwner(
   }
 }
 
-function listDue({ clock, db }: ResendDependencies) {
+function listDue({ clock, db }: ResendDependencies, zones: Zones) {
   return systemDb(db)
     .selectFrom('domains')
     .select(['id', 'workspace_id'])
     .where('change_look_at', '<=', clock.now())
     .where('state', '=', 'active')
+    .where(isUnderZones(zones))
     .orderBy('change_look_at')
     .limit(BATCH_SIZE)
     .execute();

@@ -1,8 +1,9 @@
 /** Sends deletions again whose answer did not come, until the registry has taken or refused them. */
 import { toUnicode } from 'tr46';
 import type { Mailer } from '../mail/index.ts';
-import type { DomainRow } from '../portfolio/index.ts';
+import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { type DeletionDependencies, type DeletionEnd, SENDING_MS, sendDeletion } from './delete-name.ts';
 
@@ -10,10 +11,10 @@ export type ResendDependencies = DeletionDependencies & { readonly mailer: Maile
 
 const BATCH_SIZE = 20;
 
-/** Those that are due, once. Any number of processes may do so at a time. */
-export async function resendDeletions(deps: ResendDependencies, signal?: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps)) {
-    if (signal?.aborted === true) return;
+/** Those of these zones that are due, once. Any number of processes may do so at a time. */
+export async function resendDeletions(deps: ResendDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
+  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
+    if (signal.aborted) return;
     const row = await claim(deps, workspaceId, id);
     if (row === undefined) continue;
     const end = await sendDeletion(deps, row, { wasSentBefore: true });
@@ -46,12 +47,13 @@ See GET /domains/${row.name}. A deletion can be asked for again: DELETE /domains
   }
 }
 
-function listDue({ db, clock }: ResendDependencies) {
+function listDue({ db, clock }: ResendDependencies, zones: Zones) {
   return systemDb(db)
     .selectFrom('domains')
     .select(['id', 'workspace_id'])
     .where('deletion_look_at', '<=', clock.now())
     .where('state', '=', 'active')
+    .where(isUnderZones(zones))
     .orderBy('deletion_look_at')
     .limit(BATCH_SIZE)
     .execute();

@@ -1,6 +1,7 @@
 /** Tells registries of names whose reasons to be out of the DNS have changed, until they have taken it. */
 import type { Logger } from '../../kernel/log/log.ts';
-import type { DomainRow } from '../portfolio/index.ts';
+import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { applyHold, type HoldDependencies } from './apply-hold.ts';
 
@@ -16,11 +17,11 @@ const REFUSED_AGAIN_MS = 3_600_000;
 /** After so many unanswered calls the registries count as unreachable: the rest waits for the next run. */
 const UNANSWERED_LIMIT = 3;
 
-/** Those that are due, once. Any number of processes may do so at a time. */
-export async function settleHolds(deps: SettleDependencies, signal?: AbortSignal): Promise<void> {
+/** Those of these zones that are due, once. Any number of processes may do so at a time. */
+export async function settleHolds(deps: SettleDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
   let unanswered = 0;
-  for (const seen of await listDue(deps)) {
-    if (signal?.aborted === true || unanswered === UNANSWERED_LIMIT) return;
+  for (const seen of await listDue(deps, zones)) {
+    if (signal.aborted || unanswered === UNANSWERED_LIMIT) return;
     const lookAt = await claim(deps, seen);
     if (lookAt === undefined) continue;
     unanswered = (await settle(deps, seen, lookAt)) === 'unanswered' ? unanswered + 1 : 0;
@@ -47,12 +48,13 @@ async function settle(deps: SettleDependencies, row: DueName, lookAt: Date): Pro
   return 'answered';
 }
 
-function listDue({ clock, db }: SettleDependencies): Promise<DueName[]> {
+function listDue({ clock, db }: SettleDependencies, zones: Zones): Promise<DueName[]> {
   return systemDb(db)
     .selectFrom('domains')
     .select(['id', 'name', 'workspace_id', 'hold_problem'])
     .where('state', '=', 'active')
     .where('hold_look_at', '<=', clock.now())
+    .where(isUnderZones(zones))
     .orderBy('hold_look_at')
     .limit(BATCH_SIZE)
     .execute();

@@ -2,7 +2,7 @@
 import { noteCreditRefusal } from '../balances/index.ts';
 import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
 import { getRegistrantOfName, registrantAtRegistry } from '../registrant.ts';
-import { explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
+import { explainFailure, explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
 import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
 import { RegistryBusy, RegistryUnavailable } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
@@ -80,6 +80,11 @@ async function advanceLeased(deps: OrderDependencies, leased: OrderRow, isFirst:
     order = begun.order;
   }
   if (order.baseline?.kind === 'ours') return orderOutcome(await failAsOurs(deps, order));
+  const obstacle = tradeObstacle(order);
+  if (obstacle !== undefined) {
+    await failOrder(deps, order, { code: 'trade_failed', message: obstacle });
+    return orderOutcome(await reread(deps, order));
+  }
   if (order.state === 'submitted' && hasSent) {
     const seen = await reconcile(deps, order);
     if (seen !== 'nothing') return orderOutcome(seen);
@@ -143,6 +148,21 @@ async function failAsOurs(
     message: `${name} is not available. ${explainMoney(order)}`,
     ...(rejection === undefined ? {} : { registrySaid: rejection.reason }),
   });
+  return reread(deps, order);
+}
+
+/** Why nothing is sent for a trade: it would be nobody's doing, or another one's. */
+function tradeObstacle({ baseline, name, submissions }: OrderRow): string | undefined {
+  if (submissions > 1) return undefined;
+  if (baseline?.kind === 'held') return `${name} has that holder at its registry already. Nothing was charged.`;
+  if (baseline?.kind !== 'trading') return undefined;
+  return `The registry is giving ${name} another holder already. Wait until that has ended. Nothing was charged.`;
+}
+
+/** The registry has taken it, and has ended it since. */
+async function failAsRefused(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
+  const message = `${explainFailure('trade', order.name)} Nothing was charged.`;
+  await failOrder(deps, order, { code: failureCodeOf(order.kind), message });
   return reread(deps, order);
 }
 
@@ -210,6 +230,10 @@ async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationO
       });
     case 'restoration':
       return registry.restore(command);
+    case 'trade': {
+      const { registrant, isPrivate } = await findRegistrant(deps, order);
+      return registry.trade({ ...command, registrant: order.holder ?? registrant, isPrivate });
+    }
     default:
       return order.kind satisfies never;
   }
@@ -303,7 +327,7 @@ async function waitForCredit(deps: OrderDependencies, order: OrderRow, { reason 
 
 /** The refusal shows the effect of a command that `info` does not report yet: of this order, or of another registrar. */
 async function settleOwnEffect(deps: OrderDependencies, order: OrderRow, rejection: Refusal): Promise<OrderRow> {
-  const { evidence, info } = await evidenceOrNothing(deps.registry, order);
+  const { evidence, info } = await evidenceOrNothing(deps, order);
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
   if (info !== undefined && !info.isOurs && order.kind === 'registration') {
     await failOrder(deps, order, failureOf(order, rejection));
@@ -318,7 +342,7 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
   let evidence: Evidence;
   try {
     info = await deps.registry.info(order.name);
-    evidence = await readEvidence(deps.registry, order, info);
+    evidence = await readEvidence(deps, order, info);
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     return waitForAnswer(deps, order, error);
@@ -332,6 +356,8 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
       return failAsOurs(deps, order, info);
     case 'unclear':
       return waitForOperator(deps, order);
+    case 'refused':
+      return failAsRefused(deps, order);
     case 'nothing':
       return 'nothing';
     default:
@@ -340,9 +366,10 @@ async function reconcile(deps: OrderDependencies, order: OrderRow): Promise<Orde
 }
 
 async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
-  const { evidence, info } = await evidenceOrNothing(deps.registry, order);
+  const { evidence, info } = await evidenceOrNothing(deps, order);
   if (evidence === 'done') return (await completeOrder(deps, order, info)) ?? reread(deps, order);
   if (evidence === 'ours_before') return failAsOurs(deps, order, info);
+  if (evidence === 'refused') return failAsRefused(deps, order);
   if (evidence === 'nothing' && (await isApplicationRejected(deps, order))) {
     await failOrder(deps, order, applicationFailure(order, deps.clock.now()), { isApplicationLost: true });
     return reread(deps, order);
@@ -350,7 +377,8 @@ async function checkPending(deps: OrderDependencies, order: OrderRow): Promise<O
   const waitedMs = deps.clock.now().getTime() - order.created_at.getTime();
   const db = workspaceDb(deps.db, order.workspace_id);
   const now = deps.clock.now();
-  if (waitedMs > PENDING_LIMIT_MS && evidence !== 'under_way' && !order.is_application) {
+  const isSentAgain = !order.is_application && order.kind !== 'trade';
+  if (waitedMs > PENDING_LIMIT_MS && evidence !== 'under_way' && isSentAgain) {
     const counted = await countSubmission(db, order.id, now);
     return counted === undefined ? reread(deps, order) : submit(deps, counted);
   }
@@ -446,7 +474,7 @@ async function scheduleCheck(
 
 function pendingCheckMs({ application_id: applicationId, kind }: OrderRow): number {
   if (applicationId !== null) return APPLICATION_LOOK_MS;
-  return kind === 'transfer' ? PENDING_TRANSFER_CHECK_MS : PENDING_CHECK_MS;
+  return kind === 'transfer' || kind === 'trade' ? PENDING_TRANSFER_CHECK_MS : PENDING_CHECK_MS;
 }
 
 function dateAfter({ clock }: OrderDependencies, ms: number): Date {

@@ -15,12 +15,13 @@ const DAY_MS = 24 * HOUR_MS;
 const UNKNOWN_LOOK = { firstMs: 500, longestMs: 5 * MINUTE_MS } as const;
 /** Before an order whose turn did not come gets in line again; it keeps its place there. */
 const TURN_LOOK = { firstMs: 1_000, longestMs: 15_000 } as const;
-/** A transfer is five days with the losing registrar. */
+/** A transfer is five days with the losing registrar, and a trade waits for two holders. */
 const ATTENTION_AFTER_MS = {
   registration: DAY_MS,
   renewal: DAY_MS,
   restoration: DAY_MS,
   transfer: 21 * DAY_MS,
+  trade: 21 * DAY_MS,
 } as const;
 
 export function nextUnknownLookMs(order: OrderRow, now: Date): number {

@@ -4,20 +4,24 @@
  */
 import { json } from '../../kernel/db/values.ts';
 import { READ_MS } from '../deadline.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Registrant, Registry, RegistryDomain } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
+import { isHolder } from '../registry/same-holder.ts';
 import type { Baseline, OrderKind } from '../tables.ts';
 import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
 
+/** `holder`: of a trade. */
+type Subject = Pick<OrderRow, 'holder' | 'name'>;
+
 /** Undefined where the registry does not answer soon: then it is asked before the first command. */
 export async function readBaseline(
   { registry, clock }: Pick<OrderDependencies, 'registry' | 'clock'>,
-  name: string,
+  subject: Subject,
 ): Promise<Baseline | undefined> {
   try {
-    return await askBaseline({ registry, clock }, name, READ_MS);
+    return await askBaseline({ registry, clock }, subject, READ_MS);
   } catch (error) {
     if (error instanceof RegistryUnavailable) return undefined;
     throw error;
@@ -25,15 +29,37 @@ export async function readBaseline(
 }
 
 async function askBaseline(
-  { registry, clock }: { readonly registry: Pick<Registry, 'info'>; readonly clock: OrderDependencies['clock'] },
-  name: string,
+  {
+    registry,
+    clock,
+  }: { readonly registry: Pick<Registry, 'info' | 'tradeOf'>; readonly clock: OrderDependencies['clock'] },
+  { holder, name }: Subject,
   timeoutMs?: number,
 ): Promise<Baseline> {
   const at = clock.now().toISOString();
   const info = await registry.info(name, { timeoutMs });
+  if (holder !== null) return tradeBaseline(registry, { at, holder, info, name });
   if (info === undefined) return { kind: 'absent', at };
   const { registryId, expiresAt, isOurs } = info;
   return { kind: isOurs ? 'ours' : 'foreign', at, registryId, expiresAt };
+}
+
+async function tradeBaseline(
+  registry: Pick<Registry, 'tradeOf'>,
+  { at, holder, info, name }: TradeSubject,
+): Promise<Baseline> {
+  // One that has left is refused as a command.
+  if (info?.holder !== undefined && isHolder(info.holder, holder)) return { kind: 'held', at };
+  const last = await registry.tradeOf(name);
+  const before = last === undefined ? {} : { tradeRequestedAt: last.requestedAt };
+  return { kind: last?.state === 'pending' ? 'trading' : 'not_held', at, ...before };
+}
+
+interface TradeSubject {
+  readonly at: string;
+  readonly holder: Registrant;
+  readonly info: RegistryDomain | undefined;
+  readonly name: string;
 }
 
 /** Whether an order needs one: a renewal names the expiry that it moves, and a restoration ends a state of the name. */
@@ -42,7 +68,7 @@ export function lacksBaseline(order: OrderRow): boolean {
 }
 
 export function needsBaseline(kind: OrderKind): boolean {
-  return kind === 'registration' || kind === 'transfer';
+  return kind === 'registration' || kind === 'transfer' || kind === 'trade';
 }
 
 /**
@@ -50,7 +76,7 @@ export function needsBaseline(kind: OrderKind): boolean {
  * `RegistryUnavailable`.
  */
 export async function takeBaseline(deps: OrderDependencies, order: OrderRow): Promise<OrderRow | undefined> {
-  const baseline = await askBaseline(deps, order.name);
+  const baseline = await askBaseline(deps, order);
   return saveBaseline(workspaceDb(deps.db, order.workspace_id), order.id, baseline);
 }
 

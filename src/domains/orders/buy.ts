@@ -19,7 +19,7 @@ const POLL_DELAYS_MS = [250, 500, 1_000, 1_500];
 /**
  * Buys it and answers the order once the registry has done it or has taken it, or the deadline is there: then it goes on by itself, with
  * its hold. Throws the refusals of `placeOrder`, the order's failure (`registration_failed`, `renew_failed`, `transfer_failed`, `restore_failed`,
- * `payment_failed`), and `internal` while it is not known whether a card was charged: a repetition under the same key joins the order.
+ * `trade_failed`, `payment_failed`), and `internal` while it is not known whether a card was charged: a repetition under the same key joins the order.
  */
 export async function buy(
   deps: OrderDependencies,
@@ -29,7 +29,9 @@ export async function buy(
   // A card is charged first: what the registry has then may be another thing.
   const isSentAtOnce =
     needsBaseline(purchase.kind) && purchase.instrument === undefined && purchase.isPriceUnasked !== true;
-  const baseline = isSentAtOnce ? await readBaseline(deps, purchase.name) : undefined;
+  const { holder, name } = purchase;
+  const subject = { name, holder: holder?.registrant ?? null };
+  const baseline = isSentAtOnce ? await readBaseline(deps, subject) : undefined;
   const { order, isNew } = await placeOrder(deps, { ...purchase, baseline }, term);
   const first = isNew ? advanceOrder(deps, order, { isFirst: true }) : Promise.resolve(orderOutcome(order));
   return waitForOutcome(deps, order, first, deadline);

@@ -1,7 +1,11 @@
 /** What the registry shows of an order's command. */
+import type { Database } from '../../kernel/db/database.ts';
 import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
-import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
+import { getRegistrant, registrantAtRegistry } from '../registrant.ts';
+import { type Registry, type RegistryDomain, type RegistryTrade, RegistryUnavailable } from '../registry/registry.ts';
+import { isHolder } from '../registry/same-holder.ts';
 import { addYears } from '../registry/term.ts';
+import { workspaceDb } from '../workspace-scope.ts';
 import type { OrderRow } from './order.ts';
 
 /**
@@ -9,15 +13,23 @@ import type { OrderRow } from './order.ts';
  * - `under_way`: its command is pending.
  * - `ours_before`: the name is with our registrar account, and not by this order.
  * - `unclear`: it is done, and by whom the registry does not tell.
+ * - `refused`: its command was taken, and has failed since.
  */
-export type Evidence = 'done' | 'under_way' | 'ours_before' | 'unclear' | 'nothing';
+export type Evidence = 'done' | 'under_way' | 'ours_before' | 'unclear' | 'refused' | 'nothing';
 
 /** How far the registry's clock and ours may be apart. */
 const CLOCK_TOLERANCE_MS = 3_600_000;
+/** Registries tell times in seconds. */
+const ROUNDING_MS = 1_000;
+
+interface EvidenceDependencies {
+  readonly db: Database;
+  readonly registry: Pick<Registry, 'habitsOf' | 'tradeOf' | 'transferOf'>;
+}
 
 /** `isAnnounced`: a message of the registry says that a transfer of ours has ended. Throws `RegistryUnavailable`. */
 export async function readEvidence(
-  registry: Pick<Registry, 'transferOf'>,
+  deps: EvidenceDependencies,
   order: OrderRow,
   info: RegistryDomain | undefined,
   { isAnnounced = false }: { readonly isAnnounced?: boolean } = {},
@@ -26,13 +38,14 @@ export async function readEvidence(
   switch (order.kind) {
     case 'registration':
       if (info?.isOurs !== true) return 'nothing';
-      if (!isNewObject(order, info)) return 'ours_before';
+      if (!(await isOwnObject(deps, order, info))) return 'ours_before';
       return statuses.includes('pendingCreate') ? 'under_way' : 'done';
     case 'renewal':
       if (isRenewed(order, info)) return 'done';
       return statuses.includes('pendingRenew') ? 'under_way' : 'nothing';
     case 'transfer':
-      if (info?.isOurs === true) return (await isOwnTransfer(registry, order, isAnnounced)) ? 'done' : 'ours_before';
+      if (info?.isOurs === true)
+        return (await isOwnTransfer(deps.registry, order, isAnnounced)) ? 'done' : 'ours_before';
       // One that was accepted for this order counts as its own.
       return order.state === 'pending' && statuses.includes('pendingTransfer') ? 'under_way' : 'nothing';
     case 'restoration':
@@ -40,9 +53,20 @@ export async function readEvidence(
       // One that waits for its report is sent that.
       if (statuses.some((status) => IN_REDEMPTION.includes(status))) return 'nothing';
       return order.state === 'pending' ? 'done' : whoRestored(order, info);
+    case 'trade':
+      if (info?.isOurs !== true || order.holder === null) return 'nothing';
+      if (info.holder !== undefined && isHolder(info.holder, order.holder)) return 'done';
+      return whatBecameOfTrade(order, await deps.registry.tradeOf(order.name));
     default:
       return order.kind satisfies never;
   }
+}
+
+/** Only one that is newer than those before the order is its own. The holder is shown once it is approved, sooner or later. */
+function whatBecameOfTrade({ baseline }: OrderRow, trade: RegistryTrade | undefined): Evidence {
+  const before = new Date(baseline?.tradeRequestedAt ?? 0);
+  if (trade === undefined || new Date(trade.requestedAt) <= before) return 'nothing';
+  return trade.state === 'refused' ? 'refused' : 'under_way';
 }
 
 /**
@@ -61,23 +85,31 @@ const IN_REDEMPTION: readonly string[] = ['redemptionPeriod', 'pendingRestore', 
 
 /** As `readEvidence`; `nothing` where the registry does not answer. */
 export async function evidenceOrNothing(
-  registry: Pick<Registry, 'info' | 'transferOf'>,
+  deps: EvidenceDependencies & { readonly registry: Pick<Registry, 'info'> },
   order: OrderRow,
 ): Promise<{ readonly evidence: Evidence; readonly info: RegistryDomain | undefined }> {
   try {
-    const info = await registry.info(order.name);
-    return { evidence: await readEvidence(registry, order, info), info };
+    const info = await deps.registry.info(order.name);
+    return { evidence: await readEvidence(deps, order, info), info };
   } catch (error) {
     if (error instanceof RegistryUnavailable) return { evidence: 'nothing', info: undefined };
     throw error;
   }
 }
 
-/** Not the object that was there before, and none that is older than the order. */
-function isNewObject({ baseline, created_at: createdAt }: OrderRow, info: RegistryDomain): boolean {
+/**
+ * Not the object that was there before, and none that is older than the order. One that seems a little older, by the registry's clock, is the
+ * order's if it is held by whom the order registers it for.
+ */
+async function isOwnObject(deps: EvidenceDependencies, order: OrderRow, info: RegistryDomain): Promise<boolean> {
+  const { baseline, created_at: createdAt, name } = order;
   if (baseline?.kind === 'ours' || baseline?.registryId === info.registryId) return false;
-  const since = new Date(baseline?.at ?? createdAt).getTime() - CLOCK_TOLERANCE_MS;
-  return new Date(info.createdAt).getTime() >= since;
+  const lateMs = new Date(info.createdAt).getTime() - new Date(baseline?.at ?? createdAt).getTime();
+  if (lateMs >= -ROUNDING_MS || lateMs < -CLOCK_TOLERANCE_MS) return lateMs >= -ROUNDING_MS;
+  const { registrantIdOf } = deps.registry.habitsOf(name);
+  if (registrantIdOf === undefined || info.registrantId === undefined) return true;
+  const registrant = await getRegistrant(workspaceDb(deps.db, order.workspace_id));
+  return registrantIdOf(name, registrantAtRegistry(registrant)) === info.registrantId;
 }
 
 function isRenewed(order: OrderRow, info: RegistryDomain | undefined): boolean {

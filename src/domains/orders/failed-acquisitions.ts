@@ -5,11 +5,12 @@
 import pLimit from 'p-limit';
 import { findOwner } from '../portfolio/index.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import { inBackground } from '../registry/turns/command-turn.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
-import { claimFailedOrder, listFailedOrdersDue, type Zones } from './store.ts';
+import { claimFailedOrder, listFailedOrdersDue } from './store.ts';
 import { isUnassigned, noteUnassigned } from './unassigned-names.ts';
 
 const DAY_MS = 86_400_000;

@@ -16,25 +16,22 @@ import {
 } from '../portfolio/index.ts';
 import { doDuty, expectMessages } from '../registry/duties.ts';
 import { explainFailure } from '../registry/explain-refusal.ts';
-import {
-  type Registry,
-  RegistryBusy,
-  type RegistryMember,
-  type RegistryMessage,
-  RegistryUnavailable,
-} from '../registry/registry.ts';
+import { RegistryBusy, type RegistryMember, type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
+import { type Zones, zonesByRegistry } from '../registry/routing-registry.ts';
 import { inBackground, withSignal } from '../registry/turns/command-turn.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { leaseAndAdvanceOrder } from './advance-order.ts';
 import { applicationFailure, explainMoney, isAboutApplication } from './applications.ts';
+import { deferMessage, followDeferred } from './deferred-messages.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { readEvidence } from './evidence.ts';
 import { lookAtFailedOrders } from './failed-acquisitions.ts';
 import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
-import { findLiveOrderOfName, listDueOrders, type Zones } from './store.ts';
+import { findLiveOrderOfName, listDueOrders } from './store.ts';
+import { createUnansweredNames, type UnansweredNames } from './unanswered-names.ts';
 import { keepUnknownMessage } from './unknown-messages.ts';
 
 /** Orders, messages and names of one sweep. */
@@ -50,6 +47,8 @@ const UNREPORTED_AFTER_MS = 60_000;
 const TOO_MANY_MISSING =
   'the registry says of more than one name in a thousand that it is not ours: its answers may be wrong. No name is retired, and only ' +
   'those that are missing are asked about; see `ironcraft domains name missing`';
+/** After so many names in a row about which it gives no answer the registry counts as unreachable. */
+const UNANSWERED_LIMIT = 3;
 /** How far the clocks of the registry and this service may be apart. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
@@ -67,7 +66,7 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
   const createWorker = (name: string, pass: (signal: AbortSignal) => Promise<void>) =>
     createPeriodicWorker({ name, intervalMs: sweepMs, pass, logger });
   // One each: a registry that is away, slow, or takes few commands keeps no other waiting.
-  const orders = zonesOf(registry).map(({ id, zones }) =>
+  const orders = zonesByRegistry(registry).map(({ id, zones }) =>
     createWorker(`orders at ${id}`, (signal) => advanceDueOrders(deps, zones, signal)),
   );
   const refunds = createWorker('refunds', () => sendRefunds(deps));
@@ -78,16 +77,17 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
       ),
   );
   const queues = readers.map((read, index) => createWorker(`messages of ${registry.members[index]?.id}`, read));
-  const names = registry.members.map((member) =>
-    createWorker(`names at ${member.id}`, async (signal) => {
+  const names = registry.members.map((member) => {
+    const unanswered = createUnansweredNames(deps.clock);
+    return createWorker(`names at ${member.id}`, async (signal) => {
       // Nothing is written each second for what is due a few times a day.
-      if ((await listStale(deps, member, 1)).length === 0) return;
+      if ((await listNext(deps, member, unanswered, 1)).length === 0) return;
       await doDuty(deps, { registry: member.id, duty: 'names' }, ({ isKept }) =>
-        inBackground(() => syncStale(deps, member, isKept), { signal }),
+        inBackground(() => syncStale(deps, member, unanswered, isKept), { signal }),
       );
-    }),
-  );
-  const failed = zonesOf(registry).map(({ id, zones }) =>
+    });
+  });
+  const failed = zonesByRegistry(registry).map(({ id, zones }) =>
     createPeriodicWorker({
       name: `names that orders did not get at ${id}`,
       intervalMs: FAILED_LOOK_MS,
@@ -115,13 +115,6 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
   };
 }
 
-/** Where orders lead: to the registries, and to none, where a line is missing in the file. */
-function zonesOf({ members }: Pick<Registry, 'members'>): readonly { readonly id: string; readonly zones: Zones }[] {
-  const each = members.map(({ id, zones }) => ({ id, zones: zones && { only: zones } }));
-  const known = members.flatMap(({ zones }) => zones ?? []);
-  return members.some(({ zones }) => zones === undefined) ? each : [...each, { id: 'none', zones: { not: known } }];
-}
-
 async function advanceDueOrders(deps: OrderDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
   const { db, clock, logger } = deps;
   const due = await listDueOrders(systemDb(db), clock.now(), zones, BATCH_SIZE);
@@ -144,9 +137,11 @@ async function readQueue(
     for (; count < BATCH_SIZE && (await isKept()); count += 1) {
       const polled = await member.poll();
       if (polled === undefined) break;
-      await applyMessage(deps, member, polled.message);
+      await applyOrDefer(deps, member, polled.message);
       await member.acknowledge(polled.message.id);
     }
+    const hasFollowed = await followDeferred(deps, member.id, (message) => applyMessage(deps, member, message));
+    return hasFollowed || count > 0;
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
     logUnread(deps, member, error, 'the messages of the registry cannot be read now');
@@ -154,15 +149,25 @@ async function readQueue(
   return count > 0;
 }
 
+/** One about a name that the registry does not answer about keeps those behind it from nothing. */
+async function applyOrDefer(deps: OrderDependencies, member: RegistryMember, message: RegistryMessage): Promise<void> {
+  try {
+    await applyMessage(deps, member, message);
+  } catch (error) {
+    if (!(error instanceof RegistryUnavailable) || error instanceof RegistryBusy) throw error;
+    await deferMessage(deps, member.id, message, error);
+  }
+}
+
 /** That others come first at a registry that takes few commands is as it should be. */
 function logUnread(
   { logger }: OrderDependencies,
-  { id: registry }: Pick<RegistryMember, 'id'>,
+  { domain, id: registry }: Pick<RegistryMember, 'id'> & { readonly domain?: string },
   error: RegistryUnavailable,
   what: string,
 ): void {
   const level = error instanceof RegistryBusy ? 'info' : 'warn';
-  logger[level]({ registry, reason: error.message }, what);
+  logger[level]({ registry, domain, reason: error.message }, what);
 }
 
 async function applyMessage(deps: OrderDependencies, member: RegistryMember, message: RegistryMessage): Promise<void> {
@@ -176,12 +181,16 @@ async function applyMessage(deps: OrderDependencies, member: RegistryMember, mes
       return completeByName(deps, name, 'renewal', failure.queuedAt);
     case 'transfer_completed':
       return completeByName(deps, name, 'transfer', failure.queuedAt);
+    case 'trade_completed':
+      return completeByName(deps, name, 'trade', failure.queuedAt);
     case 'registration_failed':
       return failByName(deps, name, 'registration', failure);
     case 'renewal_failed':
       return failByName(deps, name, 'renewal', failure);
     case 'transfer_failed':
       return failByName(deps, name, 'transfer', failure);
+    case 'trade_failed':
+      return failByName(deps, name, 'trade', failure);
     case 'transferred_away':
       await announceTransfer(deps.db, name, deps.clock.now());
       return syncLostDomain(deps, name);
@@ -210,7 +219,7 @@ async function completeByName(deps: OrderDependencies, name: string, kind: Order
   const info = await deps.registry.info(name);
   // The message may be about an earlier order of the name.
   const isAnnounced = queuedAt.getTime() >= order.created_at.getTime() - CLOCK_TOLERANCE_MS;
-  const evidence = await readEvidence(deps.registry, order, info, { isAnnounced });
+  const evidence = await readEvidence(deps, order, info, { isAnnounced });
   if (evidence === 'done') await completeOrder(deps, order, info);
 }
 
@@ -231,8 +240,10 @@ async function failByName(
   const order = await findLiveOrderOfName(systemDb(deps.db), name, kind);
   if (order === undefined || queuedAt.getTime() < order.created_at.getTime() - CLOCK_TOLERANCE_MS) return;
   const info = await deps.registry.info(name);
-  const evidence = await readEvidence(deps.registry, order, info);
+  const evidence = await readEvidence(deps, order, info);
   if (evidence === 'done' || evidence === 'under_way') return;
+  // A registry that tells of trades and shows none of the order's has sent this about an earlier one.
+  if (kind === 'trade' && evidence === 'nothing' && (await deps.registry.tradeOf(name)) !== undefined) return;
   if (isAboutApplication(order, message)) {
     const failure = { ...applicationFailure(order, deps.clock.now()), registrySaid: reason };
     await failOrder(deps, order, failure, { isApplicationLost: true });
@@ -263,44 +274,72 @@ async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: 
   if (row !== undefined) await syncDomain({ db, registry, now: clock.now() }, row, { isAnnounced: true });
 }
 
-function listStale({ clock, db }: OrderDependencies, { zones }: Pick<RegistryMember, 'zones'>, limit: number) {
+function listStale(
+  { clock, db }: OrderDependencies,
+  { zones }: Pick<RegistryMember, 'zones'>,
+  except: readonly string[],
+  limit: number,
+) {
   const now = clock.now().getTime();
   const before = {
     synced: new Date(now - STALE_AFTER_MS),
     unreported: new Date(now - UNREPORTED_AFTER_MS),
     missing: new Date(now - MISSING_LOOK_MS),
   };
-  return listStaleDomains(systemDb(db), before, zones, limit);
+  return listStaleDomains(systemDb(db), before, { zones, except }, limit);
 }
 
-/** Refreshes names that were not read for a day, and those that the registry has not reported yet. */
+/** Those about which the registry gave no answer come when no other is due. */
+async function listNext(
+  deps: OrderDependencies,
+  member: RegistryMember,
+  unanswered: UnansweredNames,
+  limit: number,
+): Promise<Awaited<ReturnType<typeof listStale>>> {
+  const later = unanswered.all();
+  const others = await listStale(deps, member, later, limit);
+  return others.length > 0 || later.length === 0 ? others : listStale(deps, member, unanswered.resting(), limit);
+}
+
+/**
+ * Refreshes names that were not read for a day, and those that the registry has not reported yet. One about which it gives no answer keeps no
+ * other waiting; several in a row say that it gives none at all.
+ */
 async function syncStale(
   deps: OrderDependencies,
   member: RegistryMember,
+  unanswered: UnansweredNames,
   isKept: () => Promise<boolean>,
 ): Promise<boolean> {
   const { db, registry, clock, logger } = deps;
   const { id, zones } = member;
   const now = clock.now();
-  const stale = await listStale(deps, member, BATCH_SIZE);
+  const stale = await listNext(deps, member, unanswered, BATCH_SIZE);
   let isStopped = stale.length > 0 && (await areTooManyMissing(db, now, zones));
-  try {
-    for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {
-      // A registry that answers wrongly is asked about those names alone, until it shows them again.
-      if (isStopped && missingSince === null) continue;
-      if (!(await isKept())) break;
-      const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
-      if (row === undefined) continue;
+  let inARow = 0;
+  for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {
+    // A registry that answers wrongly is asked about those names alone, until it shows them again.
+    if (isStopped && missingSince === null) continue;
+    if (inARow === UNANSWERED_LIMIT || !(await isKept())) break;
+    const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
+    if (row === undefined) continue;
+    try {
       const after = await syncDomain({ db, registry, now }, row, { withHosts: true });
+      unanswered.forget(domainId);
+      inARow = 0;
       const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;
       if (!isNewlyMissing) continue;
-      logger.warn({ domain: row.name }, 'the registry says that a name is not ours; it stays until that is confirmed');
-      isStopped = await areTooManyMissing(db, now, zones);
-      if (isStopped) logger.error({ domain: row.name }, TOO_MANY_MISSING);
+    } catch (error) {
+      if (!(error instanceof RegistryUnavailable)) throw error;
+      logUnread(deps, { id, domain: row.name }, error, 'the registry cannot be asked about a name now');
+      if (error instanceof RegistryBusy) break;
+      unanswered.note(domainId);
+      inARow += 1;
+      continue;
     }
-  } catch (error) {
-    if (!(error instanceof RegistryUnavailable)) throw error;
-    logUnread(deps, { id }, error, 'the registry cannot be asked about names now');
+    logger.warn({ domain: row.name }, 'the registry says that a name is not ours; it stays until that is confirmed');
+    isStopped = await areTooManyMissing(db, now, zones);
+    if (isStopped) logger.error({ domain: row.name }, TOO_MANY_MISSING);
   }
   // Whether any are due is known without asking the registry.
   return true;

@@ -1,5 +1,5 @@
 /**
- * An order is one spending call: a registration, a renewal, a transfer or a restoration. Its row is written, with the hold of its price,
+ * An order is one spending call: a registration, a renewal, a transfer, a restoration or a trade. Its row is written, with the hold of its price,
  * before anything is sent, and it ends in exactly one of two ways, even if processes die in between:
  *
  *             card                    charged
@@ -29,14 +29,17 @@
  *   the operator. What it costs is captured as soon as the registry has taken it, where it does not come back (applications.ts).
  * - A restoration is done when the name is ours and not in its redemption period any more; after a lost answer, when the name was changed last while
  *   commands left for it. Else it may have been restored by hand, and waits for the operator.
- * - One acquisition of a name, one renewal of a term, one restoration of a name at a time, and one order of an Idempotency-Key: unique indexes keep that.
+ * - A trade is done when the registry shows the holder that it was bought for, and did not before. It has failed when the registry says so of a trade
+ *   that is newer than those before the order. One that the registry has taken is not sent again.
+ * - One acquisition of a name, one renewal of a term, one restoration and one trade of a name at a time, and one order of an Idempotency-Key: unique
+ *   indexes keep that.
  */
 import type { Selectable } from 'kysely';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import type { ApplicationPrice } from '../prices/price.ts';
 import type { RenewalFee } from '../prices/quote.ts';
 import type { ClaimsAcceptance } from '../registry/claims-notices.ts';
-import type { HeldMark, LaunchPhaseName, RegistryFee } from '../registry/registry.ts';
+import type { HeldMark, LaunchPhaseName, Registrant, RegistryFee } from '../registry/registry.ts';
 import type { Baseline, OrderKind, WorkspaceTables } from '../tables.ts';
 import type { Instrument } from '../wallet/payments/payments.ts';
 
@@ -66,6 +69,8 @@ export interface Purchase extends HeldMark {
   readonly launchPhase?: LaunchPhaseName | undefined;
   /** What of the price is for the application. */
   readonly application?: ApplicationPrice | undefined;
+  /** Of a trade: who is to hold the name, and for how long transfers are locked afterwards. */
+  readonly holder?: { readonly registrant: Registrant; readonly lockDays: number } | undefined;
   /** What auto-renew will cost a name with a price of its own. */
   readonly renewalFee?: RenewalFee | undefined;
   /** The registry did not say the price, or what the launch demands: it is asked before anything is charged or sent (settle-price.ts). */
@@ -113,6 +118,7 @@ export interface OrderFailure {
     | 'renew_failed'
     | 'transfer_failed'
     | 'restore_failed'
+    | 'trade_failed'
     | 'payment_failed'
     | 'price_changed';
   /** In our own words. */
@@ -127,6 +133,7 @@ const failureCodes = {
   renewal: 'renew_failed',
   transfer: 'transfer_failed',
   restoration: 'restore_failed',
+  trade: 'trade_failed',
 } as const;
 
 /** The code of a refusal by the registry. */

@@ -22,7 +22,7 @@ export interface Placed {
   readonly isNew: boolean;
 }
 
-/** What a renewal, or a restoration, is of. */
+/** What a renewal, a restoration or a trade is of. */
 export interface RenewedTerm {
   readonly domainId: string;
   /** Of a renewal: as the registry has it now. */
@@ -89,7 +89,7 @@ async function insertPurchase(
   term: RenewedTerm | undefined,
 ): Promise<OrderRow> {
   const { workspaceId, kind, origin, name, years, priceCents, instrument, authCode, baseline, claim, fee } = purchase;
-  const { claimsAcceptance = null, launchPhase, mark, markCode, signedMark } = purchase;
+  const { claimsAcceptance = null, holder, launchPhase, mark, markCode, signedMark } = purchase;
   const application = launchPhase === undefined ? undefined : purchase.application;
   const { isPriceUnasked = false } = purchase;
   const isSentAtOnce = instrument === undefined && !isPriceUnasked;
@@ -111,6 +111,8 @@ async function insertPurchase(
     sealed_auth_code: authCode === undefined ? null : deps.vault.seal(authCode, authCodeContext(workspaceId, id)),
     baseline: baseline ?? null,
     registry_fee: fee ?? null,
+    holder: holder?.registrant ?? null,
+    lock_days: holder?.lockDays ?? null,
     price_unasked: isPriceUnasked,
     claims_acceptance: claimsAcceptance,
     signed_mark: signedMark ?? null,
@@ -172,7 +174,7 @@ async function lockTerm(tx: Transaction, { kind, workspaceId }: Purchase, term: 
     return domainId;
   }
   if (row.deletion_sent_at !== null || row.deletion_wanted_at !== null) {
-    throw new ApiError('renew_failed', {
+    throw new ApiError(failureCodeOf(kind), {
       message: `${row.name} is being deleted. Nothing was charged; see GET /domains/${row.name} for what has become of it.`,
     });
   }
@@ -200,6 +202,12 @@ async function explainConflict(
     return new ApiError('pending_operation', {
       message: `${name} is being restored already. See GET /orders for what comes of it.`,
       details: { status: 'pendingRestore' },
+    });
+  }
+  if (kind === 'trade') {
+    return new ApiError('pending_operation', {
+      message: `${name} is getting another holder already. See GET /orders for what comes of it.`,
+      details: { status: 'pendingTrade' },
     });
   }
   if (term !== undefined) {

@@ -33,6 +33,10 @@ interface Settlement extends Pick<OrderDependencies, 'db' | 'clock'> {
   readonly registry: Pick<Registry, 'habitsOf'>;
 }
 
+interface RecordParts extends Pick<Settlement, 'registry'> {
+  readonly now: Date;
+}
+
 /**
  * The registry has carried it out: the hold is captured, the name is active. `info` is what it reports now, if anything
  * yet. Undefined when the order has ended before.
@@ -63,6 +67,7 @@ const GAINED = {
   renewal: 'domain.renewed',
   transfer: 'domain.transferred_in',
   restoration: 'domain.restored',
+  trade: 'domain.traded',
 } as const;
 
 async function tellCompleted(tx: Transaction, order: OrderRow, { expires_at, billed_until }: Term): Promise<void> {
@@ -81,17 +86,23 @@ async function recordTerm(
   tx: Transaction,
   order: OrderRow,
   info: RegistryDomain | undefined,
-  parts: { readonly registry: Settlement['registry']; readonly now: Date },
+  parts: RecordParts,
 ): Promise<Term> {
-  const recorded = await (order.kind === 'restoration' ? recordRestoration : recordPaidTerm)(tx, order, info, parts);
+  const record = RECORDS[order.kind] ?? recordPaidTerm;
+  const recorded = await record(tx, order, info, parts);
   return recorded ?? { expires_at: null, billed_until: null };
 }
+
+const RECORDS: Readonly<Partial<Record<OrderRow['kind'], typeof recordPaidTerm>>> = {
+  restoration: recordRestoration,
+  trade: recordTrade,
+};
 
 async function recordPaidTerm(
   tx: Transaction,
   order: OrderRow,
   info: RegistryDomain | undefined,
-  parts: { readonly registry: Settlement['registry']; readonly now: Date },
+  parts: RecordParts,
 ): Promise<Term | undefined> {
   const until = paidUntil(order, info, parts.now);
   const shown = info === undefined ? until : new Date(info.expiresAt);
@@ -142,14 +153,7 @@ async function ofNewName(
     ...(kind === 'registration' && addGrace !== undefined
       ? { add_grace_until: addDays(createdAt, addGrace.days), add_grace_fee_cents: addGrace.feeCents }
       : {}),
-    ...(Object.keys(wanted).length === 0
-      ? {}
-      : {
-          // Beside what waits to be changed already.
-          change_wanted: sql<string>`coalesce(change_wanted, '{}'::jsonb) || ${JSON.stringify(wanted)}::jsonb`,
-          change_wanted_at: now,
-          change_look_at: now,
-        }),
+    ...(Object.keys(wanted).length === 0 ? {} : wanting(wanted, now)),
   };
 }
 
@@ -158,7 +162,7 @@ async function recordRestoration(
   tx: Transaction,
   order: OrderRow,
   info: RegistryDomain | undefined,
-  parts: { readonly registry: Settlement['registry']; readonly now: Date },
+  parts: RecordParts,
 ): Promise<Term | undefined> {
   const db = workspaceDb(tx, order.workspace_id);
   const row = await db.selectFrom('domains').selectAll().where('id', '=', order.domain_id).executeTakeFirstOrThrow();
@@ -187,6 +191,38 @@ async function recordRestoration(
     .where('state', '<>', 'gone')
     .returning(['expires_at', 'billed_until'])
     .executeTakeFirst();
+}
+
+/** Its term is as it was. The days in which it cannot be transferred begin, as they do where a change of the registrant takes no trade. */
+async function recordTrade(
+  tx: Transaction,
+  order: OrderRow,
+  info: RegistryDomain | undefined,
+  parts: RecordParts,
+): Promise<Term | undefined> {
+  const { now } = parts;
+  const lockDays = order.lock_days ?? 0;
+  return workspaceDb(tx, order.workspace_id)
+    .updateTable('domains')
+    .set({
+      ...(info === undefined ? { synced_at: null } : reported(info, parts)),
+      ...(lockDays > 0
+        ? { transfer_locked_until: addDays(now, lockDays), ...wanting({ transferLocked: true }, now) }
+        : {}),
+    })
+    .where('id', '=', order.domain_id)
+    .where('state', '<>', 'gone')
+    .returning(['expires_at', 'billed_until'])
+    .executeTakeFirst();
+}
+
+/** To be changed at the registry next, beside what waits to be changed already. */
+function wanting(change: WaitingChange, now: Date) {
+  return {
+    change_wanted: sql<string>`coalesce(change_wanted, '{}'::jsonb) || ${JSON.stringify(change)}::jsonb`,
+    change_wanted_at: now,
+    change_look_at: now,
+  };
 }
 
 /** A renewal pays for its years, also where the registry shows more or does not show them yet; anything else for what it has led to. */
@@ -253,7 +289,7 @@ export async function failOrder(
         .set({ renewal_state: 'failed', renewal_reason: failure.message })
         .where('id', '=', domainId)
         .execute();
-    } else if (order.kind !== 'restoration') {
+    } else if (order.kind === 'registration' || order.kind === 'transfer') {
       await dropAcquisition(tx, { workspaceId, domainId, name }, now);
     }
     const { code, message } = failure;

@@ -7,7 +7,7 @@ import { json } from '../../kernel/db/values.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { normalizeName } from '../names/normalize-name.ts';
 import { toEuros } from '../prices/money.ts';
-import { type Quote, quote } from '../prices/quote.ts';
+import { type Quote, quote, quoteTrade } from '../prices/quote.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { quoteRestoration, requireRestorable } from '../restorations/index.ts';
 import { workspaceDb } from '../workspace-scope.ts';
@@ -82,6 +82,7 @@ async function quoteOrder(
     return quoteRestoration(deps, info, { pricesAt });
   }
   const { tld } = normalizeName(name, 'name');
+  if (kind === 'trade') return quoteTrade(deps.prices, tld, pricesAt);
   return quote({ ...deps, clock: { now: () => pricesAt } }, { name, tld, operation: kind, years });
 }
 

@@ -1,9 +1,10 @@
 /** Rows of orders. Every query of a caller is scoped to one workspace by the handle that it is given. */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
 import { countLapsed, isFree } from '../lapsed-leases.ts';
-import { isUnder } from '../portfolio/index.ts';
+import { isUnderZones } from '../portfolio/index.ts';
 import type { HeldMark } from '../registry/registry.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import type { OrderState, WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 import type { OrderFailure, OrderRow } from './order.ts';
@@ -26,6 +27,8 @@ export type NewOrder = Pick<
   | 'sealed_auth_code'
   | 'baseline'
   | 'registry_fee'
+  | 'holder'
+  | 'lock_days'
   | 'price_unasked'
   | 'claims_acceptance'
   | 'signed_mark'
@@ -53,6 +56,7 @@ export async function insertOrder(db: WorkspaceDb, order: NewOrder): Promise<Ord
       ...order,
       baseline: order.baseline === null ? null : json(order.baseline),
       registry_fee: order.registry_fee === null ? null : json(order.registry_fee),
+      holder: order.holder === null ? null : json(order.holder),
       claims_acceptance: order.claims_acceptance === null ? null : json(order.claims_acceptance),
       launch_phase: order.launch_phase === null ? null : json(order.launch_phase),
       updated_at: order.created_at,
@@ -222,14 +226,6 @@ export async function endOrder(
     .executeTakeFirst();
 }
 
-/** What names lie under: one of these, none of these, or anything. */
-export type Zones = { readonly only: readonly string[] } | { readonly not: readonly string[] } | undefined;
-
-function isUnderOne(zones: Zones): RawBuilder<boolean> {
-  if (zones === undefined) return sql<boolean>`true`;
-  return 'only' in zones ? isUnder(zones.only) : sql<boolean>`not ${isUnder(zones.not)}`;
-}
-
 /** Orders of every workspace that are due, those that have waited longest, in the order in which they were placed. */
 export async function listDueOrders(
   db: SystemDb,
@@ -242,7 +238,7 @@ export async function listDueOrders(
     .select(['workspace_id', 'id', 'created_at'])
     .where('next_look_at', '<=', now)
     .where(isLive)
-    .where(isUnderOne(zones))
+    .where(isUnderZones(zones))
     .where(isFree(LEASE, now))
     .orderBy('next_look_at')
     .limit(limit)
@@ -257,7 +253,7 @@ export async function listFailedOrdersDue(db: SystemDb, now: Date, zones: Zones,
     .selectAll()
     .where(sql<boolean>`state = 'failed'`)
     .where('next_look_at', '<=', now)
-    .where(isUnderOne(zones))
+    .where(isUnderZones(zones))
     .orderBy('next_look_at')
     .limit(limit)
     .execute();

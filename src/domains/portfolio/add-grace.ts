@@ -21,8 +21,9 @@ export async function refundEarly(tx: Transaction, place: Place, row: DomainRow)
     .select(['amount_cents', 'application_cents'])
     .where('domain_id', '=', place.domainId)
     .where('state', '=', 'completed')
+    .where('kind', '<>', 'trade')
     .execute();
-  // No registry gives an application back.
+  // No registry gives an application back, nor a trade.
   const paidCents = orders.reduce(
     (sum, order) => sum + Number(order.amount_cents) - Number(order.application_cents),
     0,

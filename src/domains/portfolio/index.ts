@@ -14,6 +14,7 @@ export {
   findOwner,
   insertAcquisition,
   isUnder,
+  isUnderZones,
   listActiveAfter,
   listDomains,
   listStaleDomains,

@@ -1,6 +1,7 @@
 /** Rows of names. Every query of a caller is scoped to one workspace by the handle that it is given. */
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import type { WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
 
@@ -117,14 +118,20 @@ export function isUnder(zones: readonly string[] | undefined): RawBuilder<boolea
   return sql<boolean>`substring(name from position('.' in name) + 1) = any(${[...zones]}::text[])`;
 }
 
+/** The same of the names of one registry, or of none. */
+export function isUnderZones(zones: Zones): RawBuilder<boolean> {
+  if (zones === undefined) return sql<boolean>`true`;
+  return 'only' in zones ? isUnder(zones.only) : sql<boolean>`not ${isUnder(zones.not)}`;
+}
+
 /**
  * Active names of every workspace that were last read before these times: first those that the registry says we do not have, then,
- * longest ago first, those that it has reported, and those that it has not.
+ * longest ago first, those that it has reported, and those that it has not. Without those whose ids are in `except`.
  */
 export async function listStaleDomains(
   db: SystemDb,
   before: { readonly synced: Date; readonly unreported: Date; readonly missing: Date },
-  zones: readonly string[] | undefined,
+  { except, zones }: { readonly zones: readonly string[] | undefined; readonly except: readonly string[] },
   limit: number,
 ): Promise<Pick<DomainRow, 'workspace_id' | 'id' | 'missing_since'>[]> {
   return db
@@ -132,6 +139,7 @@ export async function listStaleDomains(
     .select(['workspace_id', 'id', 'missing_since'])
     .where(isActive)
     .where(isUnder(zones))
+    .where(sql<boolean>`id <> all(${[...except]}::text[])`)
     .where((where) => where.or([where('missing_seen_at', 'is', null), where('missing_seen_at', '<', before.missing)]))
     .where((where) =>
       where.or([

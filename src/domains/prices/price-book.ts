@@ -18,8 +18,8 @@ export interface Margin {
   readonly cents: number;
 }
 
-/** What the registry asks for a year, and for a transfer. */
-export interface Costs extends Readonly<Partial<Record<FeeCommand, number>>> {
+/** What the registry asks for a year, for a transfer, and for another holder. */
+export interface Costs extends Readonly<Partial<Record<FeeCommand | 'trade', number>>> {
   readonly currency: string;
   /** An application, beside the registration. */
   readonly application?: number;
@@ -67,7 +67,7 @@ export interface PriceBook {
   /** As `find`; throws `bad_request`. */
   get(tld: string, at: Date): TldTerms;
   isReserved(name: string): boolean;
-  /** Whether this is more than ordinary names of the TLD cost: they have a price of their own. */
+  /** Whether this is more than ordinary names of the TLD cost, as far as we know: then it decides the price. */
   isPremium(tld: string, question: PricedFee, at: Date): boolean;
   /**
    * What a customer pays for a name with a price of its own, without its application; undefined: it is not sold, as its currency has no
@@ -87,6 +87,13 @@ const STANDARD_MARGIN: Margin = { percent: 20, cents: 0 };
 
 export function createPriceBook({ rates, reserved, tlds }: PriceBookOptions): PriceBook {
   const byTld = new Map(tlds.map((sold) => [sold.terms.tld, sold]));
+  const premiumCents: PriceBook['premiumCents'] = (tld, question, at) => {
+    const sold = byTld.get(tld);
+    const rate = rateOf(rates, question.fee.currency);
+    if (sold === undefined || rate === undefined) return undefined;
+    const cents = withMargin(withoutApplication(sold, question, at) * rate, periodAt(sold, at).margin);
+    return cents > MAX_CENTS ? undefined : cents;
+  };
   const find = (tld: string, at: Date) => {
     const sold = byTld.get(tld);
     return sold === undefined ? undefined : termsAt(sold, at);
@@ -102,23 +109,22 @@ export function createPriceBook({ rates, reserved, tlds }: PriceBookOptions): Pr
     },
     isReserved: (name) => reserved.has(name) || reserved.has(name.slice(0, name.indexOf('.'))),
     isPremium(tld, { command, fee, years }, at) {
-      if (fee.isPremium !== undefined) return fee.isPremium;
       const sold = byTld.get(tld);
-      if (sold === undefined) return false;
+      if (fee.isPremium === true || sold === undefined) return fee.isPremium === true;
       const feeCents = withoutApplication(sold, { command, fee }, at);
       const cost = costOf(periodAt(sold, at), { command, years, currency: fee.currency });
-      if (cost !== undefined) return feeCents > cost;
+      const isDearer = cost !== undefined && feeCents > cost;
+      // The price of ordinary names has risen since the file was written.
+      if (fee.isPremium === false)
+        return (
+          isDearer && (premiumCents(tld, { command, fee }, at) ?? 0) > retailFor(termsAt(sold, at), command, years)
+        );
+      if (cost !== undefined) return isDearer;
       // Nobody sells ordinary names below their cost.
       const rate = rateOf(rates, fee.currency);
       return rate !== undefined && feeCents * rate > retailFor(termsAt(sold, at), command, years);
     },
-    premiumCents(tld, question, at) {
-      const sold = byTld.get(tld);
-      const rate = rateOf(rates, question.fee.currency);
-      if (sold === undefined || rate === undefined) return undefined;
-      const cents = withMargin(withoutApplication(sold, question, at) * rate, periodAt(sold, at).margin);
-      return cents > MAX_CENTS ? undefined : cents;
-    },
+    premiumCents,
   };
 }
 

@@ -77,6 +77,11 @@ export async function quote(deps: QuoteDependencies, request: QuoteRequest): Pro
   };
 }
 
+/** Of another holder: registries do not say what that costs. Throws `bad_request` for a TLD that is not sold. */
+export function quoteTrade(prices: Pick<PriceBook, 'get'>, tld: string, at: Date): Pick<Quote, 'priceCents'> {
+  return { priceCents: priceCents(prices.get(tld, at), 'trade', 0) };
+}
+
 async function askFee(
   { registry }: QuoteDependencies,
   name: string,

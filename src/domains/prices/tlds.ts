@@ -53,6 +53,8 @@ export interface TldTerms {
   readonly verifyRegistrantsFrom?: Date | undefined;
   /** A change of the registrant takes the consent of both, and locks transfers for so many days: see registrant-changes/. Undefined: it does not. */
   readonly changeLockDays?: number | undefined;
+  /** The registrar may consent for registrants who have authorized it: see registrant-changes/designated-agent.ts. */
+  readonly changeAgent?: boolean | undefined;
 }
 
 type Prices = readonly [registerCents: number, renewCents: number, transferCents: number, tradeCents: number];

@@ -93,6 +93,7 @@ const SOLD = {
   renewal: 'Renewal of',
   transfer: 'Transfer of',
   restoration: 'Restoration of',
+  trade: 'Change of the holder of',
 } as const;
 
 async function describe(tx: Transaction, payment: PaidPayment): Promise<string> {

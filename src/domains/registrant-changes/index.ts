@@ -1,5 +1,14 @@
-/** Changes of registrants that take the consent of both: see registrant-change.ts. */
+/** Changes of registrants that take the consent of both: see registrant-change.ts and designated-agent.ts. */
 export { consent } from './consent.ts';
+export {
+  agentStateOf,
+  askAuthorization,
+  countAgentChange,
+  findAgent,
+  giveAuthorization,
+  withdrawAuthorization,
+} from './designated-agent.ts';
+export { makeChange } from './make-change.ts';
 export {
   consentingTldsOf,
   endChange,

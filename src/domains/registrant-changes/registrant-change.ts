@@ -7,7 +7,8 @@
  *                                  │  ▲ another change replaces it
  *                                  └──▶ ended: taken back, or two weeks are over
  *
- * Where both have one address one message and one consent are enough. A consent is to what its message said: another change has other links.
+ * Where both have one address one message and one consent are enough. A consent is to what its message said: another change has other links. A registrant
+ * who has authorized the registrar to consent (designated-agent.ts) waits for none where the TLDs let it, but for another address.
  */
 import type { Selectable } from 'kysely';
 import { isUnder } from '../portfolio/index.ts';
@@ -53,12 +54,16 @@ export interface ConsentingTld {
   readonly tld: string;
   /** How long transfers are locked after a change; 0: they are not. */
   readonly lockDays: number;
+  /** The registrar may consent for who has authorized it. */
+  readonly letsAgent: boolean;
 }
 
 export function consentingTldsOf(prices: Pick<PriceBook, 'list'>, now: Date): ConsentingTld[] {
   return prices
     .list(now)
-    .flatMap(({ changeLockDays: lockDays, tld }) => (lockDays === undefined ? [] : [{ tld, lockDays }]));
+    .flatMap(({ changeAgent: letsAgent = false, changeLockDays: lockDays, tld }) =>
+      lockDays === undefined ? [] : [{ tld, lockDays, letsAgent }],
+    );
 }
 
 /** Whether the workspace has a name whose TLD wants the consents. */

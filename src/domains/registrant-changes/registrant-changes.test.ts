@@ -103,6 +103,7 @@ describe('another name of the registrant', () => {
       organization: null,
       email: emailOf(workspace),
       previous: { name: 'Test', organization: null, email: emailOf(workspace) },
+      consented_by: 'registrants',
     });
   });
 

@@ -12,6 +12,7 @@ export type RefusedOperation =
   | 'renewal'
   | 'transfer'
   | 'restoration'
+  | 'trade'
   | 'deletion'
   | 'settings'
   | 'transfer_decision';
@@ -31,6 +32,8 @@ const general: Table = {
   wrong_expiry: (name) => `The term of ${name} has changed meanwhile. Look at it, and repeat the call.`,
   policy: (name) => `The rules of the registry do not allow this for ${name}.`,
   in_use: (name) => `Something else at the registry still refers to ${name}.`,
+  needs_trade: (name) =>
+    `The registry of ${name} takes another holder by a trade alone, which costs something: see \`trade\` of GET /domains/${name}, and buy it with POST /domains/${name}/trade.`,
   no_credit: (name) => `This cannot be done for ${name} now. Repeat the call later.`,
   other: (name) => `The registry does not do this for ${name}.`,
 };
@@ -59,6 +62,13 @@ const special: Readonly<Record<RefusedOperation, Partial<Table>>> = {
     status_prohibits: (name) => `${name} cannot be restored: it is not in its redemption period, or that is over.`,
     policy: (name) => `The registry does not restore ${name}.`,
   },
+  trade: {
+    status_prohibits: (name) =>
+      `${name} is locked, or the registry has not finished something else with it. Turn \`registrar_lock\` off and repeat the call.`,
+    pending_transfer: (name) => `A change of the holder of ${name} is under way already. Wait for its end.`,
+    policy: (name) =>
+      `The rules of the registry do not allow ${name} to have that holder. Look at GET /registrant, and repeat the call when it is right.`,
+  },
   deletion: {
     status_prohibits: (name) =>
       `${name} is locked, or the registry has not finished something else with it. Turn \`registrar_lock\` off and repeat the call.`,
@@ -76,11 +86,12 @@ export function explainRefusal(operation: RefusedOperation, name: string, { code
 }
 
 /** Of a command that was taken, and failed later: the registry's message has no code. */
-export function explainFailure(operation: 'registration' | 'renewal' | 'transfer', name: string): string {
+export function explainFailure(operation: 'registration' | 'renewal' | 'transfer' | 'trade', name: string): string {
   const what = {
     registration: `The registry has not registered ${name}`,
     renewal: `The registry has not renewed ${name}`,
     transfer: `The transfer of ${name} was refused by its registrar or the registry`,
+    trade: `The change of the holder of ${name} was refused by the registry, or one of both has not consented to it there`,
   };
   return `${what[operation]}.`;
 }

@@ -9,7 +9,7 @@
  *   rejected   the registry refused: nothing has changed there
  *   unknown    the command may or may not have been carried out (cut off, timed out): find out by `info`, or repeat it.
  *              Repeating is safe by what registries do: a name is created once, a renewal names the expiry that it
- *              moves, a transfer is pending once
+ *              moves, a transfer or a trade is pending once
  */
 import type { AcceptedNotice } from './claims-notices.ts';
 
@@ -20,6 +20,8 @@ export interface RegistryDomain {
   readonly registryId: string;
   /** Whether this service's registrar sponsors it. */
   readonly isOurs: boolean;
+  /** The registry's id of its registrant, where it shows it. */
+  readonly registrantId?: string;
   /** EPP status values (RFC 5731 2.3, RFC 3915 3.1): ok, clientTransferProhibited, pendingTransfer, redemptionPeriod… */
   readonly statuses: readonly string[];
   readonly createdAt: string;
@@ -32,6 +34,14 @@ export interface RegistryDomain {
   readonly dsRecords: readonly DsRecord[];
   /** Whether the registrant's data is kept from public look-ups. */
   readonly isPrivate: boolean;
+  /** Of a name of ours at a registry where the holder changes by a trade. */
+  readonly holder?: RegistryHolder;
+}
+
+/** What says who the holder of a name is. */
+export interface RegistryHolder {
+  readonly name: string;
+  readonly organization?: string;
 }
 
 /** A host below a name: the zone above the name answers with its addresses too (glue). */
@@ -191,6 +201,8 @@ export type RejectionCode =
   | 'policy'
   /** Other objects at the registry refer to it. */
   | 'in_use'
+  /** Another holder: the registry takes one by a trade alone. */
+  | 'needs_trade'
   /** Our account at the registry does not cover it: nobody's fault but ours. */
   | 'no_credit'
   | 'other';
@@ -230,6 +242,19 @@ export interface TransferCommand extends Command, PaidCommand {
 }
 
 export interface RestoreCommand extends Command, PaidCommand {}
+
+/** A name of ours is to have another holder, who is all of its contacts too. */
+export interface TradeCommand extends Command {
+  readonly registrant: Registrant;
+  readonly isPrivate: boolean;
+}
+
+/** The present or last trade of a name. */
+export interface RegistryTrade {
+  readonly state: 'pending' | 'approved' | 'refused';
+  /** By the registry's clock. */
+  readonly requestedAt: string;
+}
 
 /** Members that are absent stay as they are. */
 export interface UpdateCommand extends Command {
@@ -281,6 +306,8 @@ export interface RegistryMessage {
     | 'renewal_failed'
     | 'transfer_completed'
     | 'transfer_failed'
+    | 'trade_completed'
+    | 'trade_failed'
     /** Another registrar took the name, or asks for it. */
     | 'transferred_away'
     | 'transfer_requested'
@@ -321,8 +348,12 @@ export interface RegistryHabits {
   readonly addGrace?: { readonly days: number; readonly feeCents: number } | undefined;
   /** New names get clientTransferProhibited. */
   readonly locksNewNames?: boolean | undefined;
+  /** Another holder is a command of its own, which costs something. */
+  readonly trades?: boolean | undefined;
   /** What it takes no registrant without, beside name and e-mail address. */
   readonly requiredContact: readonly ('city' | 'country')[];
+  /** The id that a name's registrant has there when it is registered through us. Undefined: it does not tell one from another. */
+  readonly registrantIdOf?: ((name: string, registrant: Registrant) => string) | undefined;
 }
 
 /** What our account at a registry may still spend, in the registry's currency. */
@@ -375,6 +406,10 @@ export interface Registry {
   create(command: CreateCommand): Promise<MutationOutcome>;
   renew(command: RenewCommand): Promise<MutationOutcome>;
   transfer(command: TransferCommand): Promise<MutationOutcome>;
+  /** Sends nothing where the name has that holder, so repeating it is safe. */
+  trade(command: TradeCommand): Promise<MutationOutcome>;
+  /** Undefined: there was none, or the registry does not tell us. Throws `RegistryUnavailable`. */
+  tradeOf(name: string): Promise<RegistryTrade | undefined>;
   /** Of a name of ours that another registrar asks for. */
   decideTransfer(command: DecideCommand): Promise<MutationOutcome>;
   update(command: UpdateCommand): Promise<MutationOutcome>;

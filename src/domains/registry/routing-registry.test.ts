@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { openWire } from '../../../test/support/epp.ts';
 import { DAY_MS, done } from '../../../test/support/simulated-registry.ts';
 import { startThreeRegistries } from '../../../test/support/three-registries.ts';
+import { systemDb } from '../workspace-scope.ts';
 import { createRoutingRegistry } from './routing-registry.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'registries-'));
@@ -15,7 +16,7 @@ after(async () => {
   await service.close();
   await rm(folder, { recursive: true, force: true });
 });
-const { anybody, servers } = service;
+const { anybody, db, deliver, servers } = service;
 const { renewing, thin, attributes } = servers;
 const CONTACT = { street: '1 Mill Lane', city: 'London', postal_code: 'EC1', country: 'GB', phone: '+44.2071234567' };
 const OWN = { nameservers: ['ns1.ironcraft.test', 'ns2.ironcraft.test'] };
@@ -140,4 +141,29 @@ test('a name that leads to no registry is asked about nowhere, and its order is 
   await assert.rejects(registry.info('a.net'), /no registry is configured for names under \.net/);
   const outcome = await registry.delete({ name: 'a.net', transactionId: 'del_1' });
   assert.equal(outcome.kind, 'unknown');
+});
+
+test('what waits for a registry that fails keeps nothing at another waiting', async () => {
+  const owner = await service.owner(CONTACT);
+  const now = renewing.clock.now();
+  for (const [name, price] of [
+    ['waits.com', 10.9],
+    ['goes.net', 14],
+  ] as const) {
+    const bought = await owner.post('/domains', { domain: name, confirm_price: price });
+    assert.equal(bought.status, 201, bought.text);
+  }
+  // As a process that has ended had written them down.
+  const wanted = { deletion_wanted_at: now, deletion_look_at: now };
+  await systemDb(db).updateTable('domains').set(wanted).where('name', 'in', ['waits.com', 'goes.net']).execute();
+  await systemDb(db)
+    .updateTable('domains')
+    .set({ deletion_look_at: new Date(now.getTime() - DAY_MS) })
+    .where('name', '=', 'waits.com')
+    .execute();
+  deliver(({ kind }) => (kind === 'domain:delete' ? { kind: 'refused', code: 2400 } : undefined));
+  await service.domains.resendDeletions();
+  deliver(undefined);
+  const left = (await owner.get('/domains')).body.domains.map(({ domain }: { domain: string }) => domain);
+  assert.deepEqual(left, ['waits.com']);
 });

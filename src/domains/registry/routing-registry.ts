@@ -44,6 +44,8 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
     create: (command) => change(command, (member, sent) => member.create(sent)),
     renew: (command) => change(command, (member, sent) => member.renew(sent)),
     decideTransfer: (command) => change(command, (member, sent) => member.decideTransfer(sent)),
+    trade: (command) => change(command, (member, sent) => member.trade(sent)),
+    tradeOf: (name) => read(name, (member) => member.tradeOf(name)),
     transfer: (command) => change(command, (member, sent) => member.transfer(sent)),
     update: (command) => change(command, (member, sent) => member.update(sent)),
     delete: (command) => change(command, (member, sent) => member.delete(sent)),
@@ -60,6 +62,22 @@ export function createRoutingRegistry(members: readonly [SingleRegistry, ...Sing
 /** Where a name is, or would be; undefined: nowhere. */
 export function memberOf({ members }: Pick<Registry, 'members'>, name: string): RegistryMember | undefined {
   return members.find(({ zones }) => zones === undefined || zones.includes(zoneOf(name)));
+}
+
+/** What names lie under: one of these, none of these, or anything. */
+export type Zones = { readonly only: readonly string[] } | { readonly not: readonly string[] } | undefined;
+
+/**
+ * For work at each registry by itself, so that one that is away keeps no other's names waiting. `none`: names that lead to no registry, where
+ * a line is missing in the file.
+ */
+export function zonesByRegistry({ members }: Pick<Registry, 'members'>): readonly {
+  readonly id: string;
+  readonly zones: Zones;
+}[] {
+  const each = members.map(({ id, zones }) => ({ id, zones: zones && { only: zones } }));
+  const known = members.flatMap(({ zones }) => zones ?? []);
+  return members.some(({ zones }) => zones === undefined) ? each : [...each, { id: 'none', zones: { not: known } }];
 }
 
 /** What a name lies under. Names of registries are one label below it. */

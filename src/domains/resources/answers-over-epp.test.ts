@@ -1,4 +1,4 @@
-/** What public calls answer where a registry stands behind them, over EPP: nothing that a cache may keep, and refusals of the service's own. */
+/** What calls answer where a registry stands behind them, over EPP: nothing that a cache may keep, and refusals of the service's own. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
@@ -18,6 +18,22 @@ test('prices and suggestions are kept by no cache, whether the registry answers 
   service.deliver(() => ({ kind: 'refused', code: 2400 }));
   await ask('/tlds', '/suggest?q=other', '/check?q=other.com');
   service.deliver(undefined);
+});
+
+test('who holds a name, and its DS records, are kept by no cache', async () => {
+  const workspace = await service.owner('kept-by-none.com');
+  for (const path of ['/registrant', '/domains/kept-by-none.com/ds']) {
+    const { headers, status } = await workspace.get(path);
+    assert.deepEqual([status, headers.get('cache-control')], [200, 'private, no-store'], path);
+  }
+});
+
+test('transfer_failed: an auth code that EPP cannot carry is not sent, and the refusal says so', async () => {
+  const workspace = await service.owner();
+  const body = { auth_code: 'control\u0001', confirm_price: 11.9 };
+  const { body: refused, status } = await workspace.post('/domains/taken-shop.com/transfer', body);
+  assert.deepEqual([status, refused.error], [422, 'transfer_failed']);
+  assert.match(refused.details.message, /^Not sent: pw holds a character that XML cannot carry\./);
 });
 
 test('bad_request: a query that is too long, of a name that is registered, deletes nothing', async () => {

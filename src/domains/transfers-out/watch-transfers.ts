@@ -1,8 +1,9 @@
 /** Looks at transfers of names to other registrars when they are due: sends decisions, asks the registry, and tells owners. */
 import type { Mailer } from '../mail/index.ts';
-import type { DomainRow } from '../portfolio/index.ts';
+import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
+import type { Zones } from '../registry/routing-registry.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { sendDecision } from './decide-transfer.ts';
 import { lookAtTransfer, nextLook, type TransferDependencies } from './look-at-transfer.ts';
@@ -15,10 +16,10 @@ const BATCH_SIZE = 50;
 /** Nobody else looks at it for so long; and before a mail that was not accepted is sent again. */
 const CLAIM_MS = 300_000;
 
-/** Those that are due, once. Any number of processes may do so at a time. */
-export async function watchTransfers(deps: WatchDependencies, signal?: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps)) {
-    if (signal?.aborted === true) return;
+/** Those of these zones that are due, once. Any number of processes may do so at a time. */
+export async function watchTransfers(deps: WatchDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
+  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
+    if (signal.aborted) return;
     const row = await claim(deps, workspaceId, id);
     if (row === undefined) continue;
     try {
@@ -64,11 +65,12 @@ async function tellOwner({ clock, db, logger, mailer }: WatchDependencies, { id,
 }
 
 /** Also of a name that is gone by now, whose owner is still to be told. */
-function listDue({ clock, db }: WatchDependencies) {
+function listDue({ clock, db }: WatchDependencies, zones: Zones) {
   return systemDb(db)
     .selectFrom('domains')
     .select(['id', 'workspace_id'])
     .where('transfer_out_look_at', '<=', clock.now())
+    .where(isUnderZones(zones))
     .orderBy('transfer_out_look_at')
     .limit(BATCH_SIZE)
     .execute();

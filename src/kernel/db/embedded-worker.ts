@@ -7,6 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { parentPort, type Transferable, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
+import { RestoredFiles } from './restored-files.ts';
 import { unpackTemplate } from './store-template.ts';
 
 export interface WorkerOptions {
@@ -62,7 +63,8 @@ async function open(options: WorkerOptions): Promise<PGlite> {
   const parameters = PGlite.defaultStartParams.filter((parameter) => !options.flush || parameter !== fsyncOff);
   const store = new PGlite({
     ...(options.folder !== undefined && { dataDir: `file://${options.folder}` }),
-    ...(options.dump !== undefined && { loadDataDir: new Blob([new Uint8Array(options.dump)]) }),
+    // A copy: what was passed may be shared with other threads.
+    ...(options.dump !== undefined && { fs: new RestoredFiles(new Uint8Array(options.dump)) }),
     ...(options.engine !== undefined && { pgliteWasmModule: options.engine }),
     extensions: { vector },
     relaxedDurability: false,

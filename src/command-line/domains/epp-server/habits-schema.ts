@@ -1,6 +1,6 @@
 /** The file of a registry's habits (`domains epp-server --habits`), as an operator writes it. docs/registrar.md explains it. */
 import Type, { type Static } from 'typebox';
-import { closedObject, FEE_VERSIONS } from '../../../domains/boot/setup/setup-schema.ts';
+import { closedObject, FEE_VERSIONS, TRADES } from '../../../domains/boot/setup/setup-schema.ts';
 import { REFUSALS, RULED_COMMANDS } from '../../../domains/registry/epp/index.ts';
 import { LAUNCH_PHASES, MARK_KINDS } from '../../../domains/registry/registry.ts';
 import { oneOf } from '../../../kernel/http/schema.ts';
@@ -34,6 +34,7 @@ const Terms = closedObject({
   create_seconds: Type.Optional(seconds),
   renew_seconds: Type.Optional(seconds),
   transfer_seconds: Type.Optional(seconds),
+  trade_seconds: Type.Optional(seconds),
 });
 
 /** A phase of launches other than a sunrise. */
@@ -63,6 +64,7 @@ const Protocol = closedObject({
       tables: Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }), { minItems: 1 }),
     }),
   ),
+  trade: Type.Optional(oneOf(TRADES)),
   claims: Type.Optional(mapOf(`^[a-z0-9-]+\\.${zone}$`, Type.String({ minLength: 1, maxLength: 255 }))),
   sunrise: Type.Optional(
     closedObject({

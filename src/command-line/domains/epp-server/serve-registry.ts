@@ -1,6 +1,6 @@
 /** The simulated registry with the habits of a file, behind its EPP server. */
 import { simulatedFees } from '../../../domains/boot/open-dependencies.ts';
-import { feeUri, IDN_URIS } from '../../../domains/boot/setup/registry-options.ts';
+import { feeUri, IDN_URIS, tradeUri } from '../../../domains/boot/setup/registry-options.ts';
 import { standardPriceBook } from '../../../domains/prices/price-book.ts';
 import {
   type EppServer,
@@ -120,6 +120,7 @@ function coreOptionsOf({ limits = {}, messages = {}, sells = {}, terms = {} }: H
   const { newest_first: newestFirst = false, twice = false } = messages;
   const { premium = {}, reserved = [], tlds } = sells;
   const { create_seconds: createSeconds, renew_seconds: renewSeconds, transfer_seconds: transferSeconds } = terms;
+  const { trade_seconds: tradeSeconds = 0 } = terms;
   return {
     prices: simulatedFees(standardPriceBook(), clock, tlds),
     autoRenewGraceDays: terms.auto_renew_grace_days,
@@ -128,6 +129,7 @@ function coreOptionsOf({ limits = {}, messages = {}, sells = {}, terms = {} }: H
       ...(createSeconds === undefined ? {} : { createSeconds }),
       ...(renewSeconds === undefined ? {} : { renewSeconds }),
       ...(transferSeconds === undefined ? {} : { transferSeconds }),
+      tradeSeconds,
     },
     special: { premium: centsByKey(premium), reserved: new Set(reserved) },
     credit: creditOf(centsByKey(limits.credit ?? {})),
@@ -149,6 +151,7 @@ function serverHabitsOf({ limits = {}, protocol = {} }: Habits): Partial<ServerH
     claims: claims === undefined ? undefined : new Map(Object.entries(claims)),
     launches: protocol.launches?.map(servedLaunch),
     sunrise: sunrise && { zones: sunrise.zones, applications: sunrise.applications === true },
+    tradeUri: protocol.trade && tradeUri(protocol.trade),
     idn: idn === undefined ? undefined : { uri: IDN_URIS[idn.extension], tables: idn.tables },
     ...(feeVersions === undefined ? {} : { feeUris: feeVersions.map(feeUri) }),
   };

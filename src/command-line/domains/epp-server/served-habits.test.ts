@@ -8,9 +8,11 @@ import { openTestDatabase } from '../../../../test/support/database.ts';
 import { openRawClient, type RawClient, silent, testTls } from '../../../../test/support/epp.ts';
 import { DAY_MS, done } from '../../../../test/support/simulated-registry.ts';
 import { commandElement, type EppCommand } from '../../../domains/registry/epp/commands/command.ts';
-import { EPP, FEE } from '../../../domains/registry/epp/namespaces.ts';
+import type { TradeCommand } from '../../../domains/registry/epp/commands/trade.ts';
+import { EPP, FEE, frnicUri } from '../../../domains/registry/epp/namespaces.ts';
 import { writeXml } from '../../../domains/registry/epp/xml/write-xml.ts';
 import type { LaunchPhaseName } from '../../../domains/registry/registry.ts';
+import { readBill } from '../../../domains/registry/simulated/index.ts';
 import { createManualClock } from '../../../kernel/clock/clock.ts';
 import type { Habits } from './habits-schema.ts';
 import { readHabits } from './read-habits.ts';
@@ -353,6 +355,40 @@ test('answers are late, do not come, or are cut off once the command was carried
   assert.equal(gone.ok ? 1000 : gone.code, 2303);
 });
 
+test('another holder is a trade, which takes the time of the file, and is refused as an update', async () => {
+  const { clock, open, ours } = await serve((id) => ({
+    sells: { tlds: ['fr'], registered: { [id]: ['traded.fr', 'refused.fr'] } },
+    terms: { create_seconds: 0, trade_seconds: 60 },
+    protocol: { trade: 'frnic-1.2' },
+    answers: [{ answer: 2400, commands: ['trade'], names: ['refused.fr'] }],
+  }));
+  const client = await open();
+  assert.match(client.greeting, /frnic-1\.2/);
+  const id = `NEXT-${count}`;
+  await client.ask({ ...contact(id), postalInfo: [{ ...contact(id).postalInfo[0], name: 'Grace' }] });
+  const trade = (name: string): TradeCommand =>
+    ({
+      ...{ kind: 'domain:trade', operation: 'request', uri: frnicUri('1.2'), name, registrant: id },
+      ...{ contacts: [], keepsKeys: true },
+    }) as const;
+  assert.equal(await codeOf(client, { kind: 'domain:update', name: 'traded.fr', registrant: id }), 2308);
+  const renamed = { kind: 'contact:update', ...{ id, addStatuses: [], removeStatuses: [] } } as const;
+  assert.equal(await codeOf(client, { ...renamed, postalInfo: contact(id).postalInfo }), 2308);
+  assert.equal(await codeOf(client, { ...renamed, postalInfo: [], email: 'grace@example.net' }), 1000);
+  assert.equal(await codeOf(client, trade('refused.fr')), 2400);
+  assert.equal(await codeOf(client, trade('traded.fr')), 1001);
+  assert.equal(await codeOf(client, trade('traded.fr')), 2300);
+  clock.advance(60_000);
+  assert.match((await client.ask(info('traded.fr')))?.[1] ?? '', new RegExp(`registrant>${id}<`));
+  const [, message = ''] = (await client.ask({ kind: 'poll', operation: 'req' })) ?? [];
+  assert.match(message, new RegExp(`trStatus>serverApproved<[\\s\\S]*reID>${ours}<[\\s\\S]*reHldID>${id}<`));
+  assert.deepEqual(
+    (await readBill(db, ours)).map(({ kind }) => kind),
+    ['create', 'create', 'trade'],
+  );
+  assert.equal(await codeOf(await (await serve({})).open(), { ...trade('com.com'), uri: frnicUri('2.0') }), 2103);
+});
+
 test('messages come newest first, twice, and of no kind that one knows', async () => {
   const { open } = await serve({ messages: { newest_first: true, twice: true, unknown: ['the older', 'the newer'] } });
   const { ask } = await open();
@@ -401,7 +437,7 @@ test('a name of ours is moved to another registrar, and one is registered for us
 test('the files that come with the program are registries', async () => {
   const folder = fileURLToPath(new URL('../../../../examples/registries/', import.meta.url));
   const files = (await readdir(folder)).sort();
-  assert.deepEqual(files, ['erring.yaml', 'renewing.yaml', 'thin.yaml']);
+  assert.deepEqual(files, ['erring.yaml', 'renewing.yaml', 'thin.yaml', 'trading.yaml']);
   for (const file of files) {
     const habits = await readHabits(`${folder}${file}`, ['demo']);
     const { open } = await serve({ ...habits, sells: {}, limits: {}, out_of_band: [] });

@@ -10,7 +10,7 @@ import type {
 import { retailOf, withMargin } from '../../prices/price-book.ts';
 import { GENERIC_TERMS, offeredTlds, type TldTerms } from '../../prices/tlds.ts';
 import type { NoteProblem } from './note-problem.ts';
-import type { PricesSetup, Setup, TldSetup } from './setup-schema.ts';
+import type { PricesSetup, RegistrySetup, Setup, TldSetup } from './setup-schema.ts';
 
 /** ICANN's transfer policy, II.C.2. */
 const TRANSFER_POLICY_LOCK_DAYS = 60;
@@ -27,7 +27,7 @@ export function priceOptionsOf(setup: Setup, rates: Rates, note: NoteProblem): P
     return {
       terms: termsOf(tld, place, note),
       launch: launchOf(tld, place, note),
-      periods: periodsOf(tld, { place, rates, note }),
+      periods: periodsOf(tld, { place, rates, note, registries: setup.registries ?? [] }),
       promotions: promotionsOf(tld, place, note),
     };
   });
@@ -47,7 +47,10 @@ function termsOf(setup: TldSetup, place: string, note: NoteProblem): SoldTld['te
     redemptionDays: setup.redemption_days ?? base.redemptionDays,
     ...(setup.registrant_changes === undefined
       ? {}
-      : { changeLockDays: setup.registrant_changes.lock_days ?? TRANSFER_POLICY_LOCK_DAYS }),
+      : {
+          changeLockDays: setup.registrant_changes.lock_days ?? TRANSFER_POLICY_LOCK_DAYS,
+          changeAgent: setup.registrant_changes.designated_agent ?? false,
+        }),
     ...(setup.verify_registrants_from === undefined
       ? {}
       : { verifyRegistrantsFrom: new Date(setup.verify_registrants_from) }),
@@ -99,14 +102,16 @@ interface PeriodParts {
   readonly place: string;
   readonly rates: Rates;
   readonly note: NoteProblem;
+  readonly registries: readonly RegistrySetup[];
 }
 
-function periodsOf(tld: TldSetup, { note, place, rates }: PeriodParts): [PricePeriod, ...PricePeriod[]] {
+function periodsOf(tld: TldSetup, { note, place, rates, registries }: PeriodParts): [PricePeriod, ...PricePeriod[]] {
   const base = known.get(tld.tld);
   const setups: readonly PricesSetup[] = tld.prices ?? [{}];
   if (tld.prices === undefined && base === undefined) {
     note(`${place}.prices`, `give prices: the program has none of its own for ${tld.tld}`);
   }
+  const isTraded = registries.some(({ id, trade }) => id === tld.registry && trade !== undefined);
   const periods = setups.map((setup, index): PricePeriod => {
     const at = `${place}.prices[${index}]`;
     const margin = { percent: setup.margin?.percent ?? 20, cents: centsOf(setup.margin?.add ?? 0) };
@@ -131,11 +136,14 @@ function periodsOf(tld: TldSetup, { note, place, rates }: PeriodParts): [PricePe
       registerCents: priced('register', costs?.create, base?.registerCents),
       renewCents: priced('renew', costs?.renew, base?.renewCents),
       transferCents: priced('transfer', costs?.transfer, base?.transferCents),
-      tradeCents: setup.retail?.trade === undefined ? (base?.tradeCents ?? 0) : centsOf(setup.retail.trade),
+      tradeCents: centsOrNothing(setup.retail?.trade) ?? marked(costs?.trade) ?? base?.tradeCents ?? 0,
       // Where nobody says what it costs, nothing is restored.
       restoreCents: centsOrNothing(setup.retail?.restore) ?? marked(costs?.restore) ?? base?.restoreCents,
       applicationCents: centsOrNothing(setup.retail?.application) ?? marked(costs?.application),
     };
+    const isTradePriced =
+      setup.retail?.trade !== undefined || costs?.trade !== undefined || (base?.tradeCents ?? 0) > 0;
+    if (isTraded && !isTradePriced) note(`${at}.trade`, 'give it in retail, or in cost: its registry trades holders');
     return { from: setup.from === undefined ? undefined : new Date(setup.from), retail, margin, costs };
   });
   periods.forEach(({ from }, index) => {
@@ -166,6 +174,7 @@ function costsOf({ cost }: PricesSetup): Costs | undefined {
     ...(cost.register === undefined ? {} : { create: centsOf(cost.register) }),
     ...(cost.renew === undefined ? {} : { renew: centsOf(cost.renew) }),
     ...(cost.transfer === undefined ? {} : { transfer: centsOf(cost.transfer) }),
+    ...(cost.trade === undefined ? {} : { trade: centsOf(cost.trade) }),
     ...(cost.restore === undefined ? {} : { restore: centsOf(cost.restore) }),
     ...(cost.application === undefined ? {} : { application: centsOf(cost.application) }),
   };

@@ -7,7 +7,14 @@ import type { EppRegistryOptions, IdnRules, LaunchPhase } from '../../registry/e
 import type { CommandRate } from '../../registry/turns/command-window.ts';
 import type { NoteProblem } from './note-problem.ts';
 import { readPasswordFile } from './password-file.ts';
-import { EXTENSIONS, FEE_VERSIONS, type RegistrySetup, type Setup, type TldSetup } from './setup-schema.ts';
+import {
+  EXTENSIONS,
+  FEE_VERSIONS,
+  type RegistrySetup,
+  type Setup,
+  type TldSetup,
+  type TRADES,
+} from './setup-schema.ts';
 
 export interface RegistryFileOptions extends Omit<EppRegistryOptions, 'logger' | 'clock'> {
   readonly id: string;
@@ -38,14 +45,19 @@ export function feeUri(version: FeeVersion): string {
   return version === '1.0' ? 'urn:ietf:params:xml:ns:epp:fee-1.0' : `urn:ietf:params:xml:ns:fee-${version}`;
 }
 
+export function tradeUri(form: (typeof TRADES)[number]): string {
+  return `http://www.afnic.fr/xml/epp/${form}`;
+}
+
 /** Those to use where the registry has them. */
-function extensionsOf({ extensions, fees = {}, name_store: nameStore = false }: RegistrySetup): string[] {
+function extensionsOf({ extensions, fees = {}, name_store: nameStore = false, trade }: RegistrySetup): string[] {
   const versions = fees === false ? [] : fees.version === undefined ? FEE_VERSIONS : [fees.version];
   return [
     ...(extensions ?? EXTENSIONS).flatMap((extension) =>
       extension === 'fee' ? versions.map(feeUri) : [extensionUris[extension]],
     ),
     ...(nameStore === false ? [] : [NAME_STORE_URI]),
+    ...(trade === undefined ? [] : [tradeUri(trade)]),
   ];
 }
 
@@ -161,7 +173,9 @@ async function readRegistry(
     await readPem('certificate.key_file', registry.certificate?.key_file),
   ];
   if (endpoint === undefined || password === undefined) return undefined;
-  const { fees = {}, quirks = {} } = registry;
+  const { fees = {}, quirks = {}, trade } = registry;
+  if (trade !== undefined && registry.contacts === 'none')
+    note(`${place}.trade`, 'names without contacts have no holder');
   return {
     ...endpoint,
     ...password,
@@ -175,6 +189,7 @@ async function readRegistry(
     connections: registry.connections ?? 1,
     extensionUris: extensionsOf(registry),
     subProductOf: subProductsOf(registry),
+    tradeUri: trade && tradeUri(trade),
     nameserverModel: registry.hosts === 'attributes' ? 'hostAttr' : 'hostObj',
     dnssecInterface: registry.dnssec === 'keys' ? 'keyData' : 'dsData',
     contactModel: registry.contacts ?? 'objects',

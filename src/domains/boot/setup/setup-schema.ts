@@ -44,6 +44,8 @@ const MEANINGS = [
 
 /** Of the fee extension: of RFC 8748, and the drafts before it. */
 export const FEE_VERSIONS = ['1.0', '0.21', '0.11', '0.9', '0.8', '0.7', '0.6', '0.5'] as const;
+/** The forms of a trade: AFNIC's extension and its version, as the greeting of the registry names it. */
+export const TRADES = ['frnic-1.2', 'frnic-1.4', 'frnic-2.0'] as const;
 /** A registry of several behind one server, as Verisign names it. */
 const product = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' });
 
@@ -70,6 +72,7 @@ const RegistrySetup = closedObject({
   name_store: Type.Optional(
     Type.Union([Type.Boolean(), Type.Record(Type.String({ pattern: '^[a-z0-9.-]{1,253}$' }), product)]),
   ),
+  trade: Type.Optional(oneOf(TRADES)),
   check_batch_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   auto_renew_grace_days: Type.Optional(Type.Integer({ minimum: 3, maximum: 90 })),
   add_grace: Type.Optional(
@@ -108,6 +111,7 @@ const PricesSetup = closedObject({
       register: Type.Optional(amount),
       renew: Type.Optional(amount),
       transfer: Type.Optional(amount),
+      trade: Type.Optional(amount),
       restore: Type.Optional(amount),
       application: Type.Optional(amount),
     }),
@@ -133,7 +137,11 @@ const TldSetup = closedObject({
   redemption_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 90 })),
   verify_registrants_from: Type.Optional(date),
   registrant_changes: Type.Optional(
-    closedObject({ consent: Type.Literal(true), lock_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })) }),
+    closedObject({
+      consent: Type.Literal(true),
+      lock_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 60 })),
+      designated_agent: Type.Optional(Type.Boolean()),
+    }),
   ),
   prices: Type.Optional(Type.Array(PricesSetup, { minItems: 1 })),
   promotions: Type.Optional(Type.Array(closedObject({ from: date, until: date, ...retail }))),

@@ -10,7 +10,7 @@ import { applicationOf, priceCents } from '../../prices/price.ts';
 import { createPriceBook } from '../../prices/price-book.ts';
 import { chooseTable } from '../../registry/epp/idn-tables.ts';
 import { changeEppPassword, tryEppLogin } from '../../registry/epp/index.ts';
-import { FEE_URIS, feeDraftUri, IDN_LANG, LAUNCH, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
+import { FEE_URIS, feeDraftUri, frnicUri, IDN_LANG, LAUNCH, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
 import { readSetup } from './read-setup.ts';
 import { rotatePassword } from './rotate-password.ts';
 
@@ -76,6 +76,31 @@ test('a registry has the version of the fee extension, and the product, that the
   }
 });
 
+test('a registry trades holders in the form of the file, at a price that each of its TLDs has', async () => {
+  const trading = { ...alpha, trade: 'frnic-1.4' };
+  const year = { currency: 'EUR', register: 5, renew: 5, transfer: 5 };
+  const fr = (prices: object) => ({ tld: 'fr', registry: 'alpha', prices: [prices] });
+  const tlds = [fr({ cost: { ...year, trade: 8 }, margin: { percent: 15, add: 1 } }), { tld: 'it', registry: 'alpha' }];
+  const { prices, registries } = await readSetup(await write('trades.json', { registries: [trading], tlds }), {});
+  const [registry] = registries;
+  assert.equal(registry?.tradeUri, frnicUri('1.4'));
+  assert.ok(registry.extensionUris?.includes(frnicUri('1.4')));
+  assert.deepEqual(
+    prices.tlds.map(({ periods: [{ retail }] }) => retail.tradeCents),
+    [1_020, 1_490],
+  );
+  const given = await readSetup(
+    await write('given.json', { registries: [trading], tlds: [fr({ cost: year, retail: { trade: 0 } })] }),
+    {},
+  );
+  assert.equal(given.prices.tlds[0]?.periods[0].retail.tradeCents, 0);
+  const missing = await problemsOf({ registries: [trading], tlds: [fr({ cost: year })] });
+  assert.deepEqual(missing, ['tlds[0].prices[0].trade: give it in retail, or in cost: its registry trades holders']);
+  const nobody = await problemsOf({ registries: [{ ...trading, contacts: 'none' }], tlds });
+  assert.deepEqual(nobody, ['registries[0].trade: names without contacts have no holder']);
+  assert.match((await problemsOf({ registries: [{ ...alpha, trade: 'frnic' }], tlds })).join(), /trade/);
+});
+
 test('a TLD has the IDN tables of the file, by script or by their characters', async () => {
   const read = async (idn: object) =>
     (await readSetup(await write('idn.json', { registries: [alpha], tlds: [{ ...com, idn }] }), {})).registries[0];
@@ -116,13 +141,17 @@ test('a TLD has changes of registrants wait for consents, and locks transfers fo
   const changes = { consent: true };
   const tlds = [
     { ...com, registrant_changes: changes },
-    { ...com, tld: 'net', registrant_changes: { ...changes, lock_days: 0 } },
+    { ...com, tld: 'net', registrant_changes: { ...changes, lock_days: 0, designated_agent: true } },
     { ...com, tld: 'org' },
   ];
   const { prices } = await readSetup(await write('consents.json', { registries: [alpha], tlds }), {});
   assert.deepEqual(
-    prices.tlds.map(({ terms }) => terms.changeLockDays),
-    [60, 0, undefined],
+    prices.tlds.map(({ terms }) => [terms.changeLockDays, terms.changeAgent]),
+    [
+      [60, false],
+      [0, true],
+      [undefined, undefined],
+    ],
   );
   const wrong = [{ ...com, registrant_changes: { ...changes, lock_days: 61 } }];
   assert.match((await problemsOf({ registries: [alpha], tlds: wrong })).join(), /lock_days/);

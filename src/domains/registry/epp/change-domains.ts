@@ -13,7 +13,7 @@ import { zoneOf } from '../routing-registry.ts';
 import { type Step, takeSteps } from '../take-steps.ts';
 import { CommandNotSent } from './client/errors.ts';
 import type { DomainUpdateCommand } from './commands/domain-commands.ts';
-import type { ContactReference, ContactType, DomainItems } from './commands/domain-items.ts';
+import type { DomainItems } from './commands/domain-items.ts';
 import { readCreatedDomain, readRenewedDomain, readTransfer } from './commands/domain-results.ts';
 import { findApplication } from './commands/launch.ts';
 import { findData } from './commands/response.ts';
@@ -25,7 +25,7 @@ import { DOMAIN, RGP } from './namespaces.ts';
 import { isRegistryError, rejected } from './outcomes.ts';
 import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
 import { ensureContact } from './registrant-contact.ts';
-import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
+import { contactReferences, mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 
 interface NamedCommand {
   readonly name: string;
@@ -85,10 +85,6 @@ async function sendCreate(
   if (application !== undefined) return { kind: 'pending', applicationId: application.id };
   const data = findData(response, DOMAIN, 'creData');
   return link.outcomeOf(response, data && readCreatedDomain(data).expiresAt);
-}
-
-function contactReferences(id: string | undefined, types: readonly ContactType[]): ContactReference[] {
-  return id === undefined ? [] : types.map((type) => ({ type, id }));
 }
 
 /** For a create that is repeated: the first one, whose answer was lost, is still pending. */

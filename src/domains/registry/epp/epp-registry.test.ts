@@ -69,11 +69,14 @@ test('a name is registered with its contact and its hosts, and read back', async
   assert.deepEqual(outcome, { kind: 'completed', expiresAt: '2028-03-01T12:00:00.000Z' });
   const info = await infoOf(name);
   assert.match(info.registryId, /./);
+  const registrantId = registry.habitsOf(name).registrantIdOf?.(name, testRegistrant);
+  assert.match(registrantId ?? '', /./);
   assert.deepEqual(
     { ...info, registryId: '' },
     {
       name,
       registryId: '',
+      registrantId,
       isOurs: true,
       statuses: ['ok', 'addPeriod'],
       createdAt: '2026-03-01T12:00:00.000Z',

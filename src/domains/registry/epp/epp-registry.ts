@@ -1,7 +1,7 @@
 /** A registry that speaks EPP (RFC 5730 to 5734) as the service's port to registries. */
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
-import type { RegistryHabits, RegistryMember, SingleRegistry } from '../registry.ts';
+import type { Registrant, RegistryHabits, RegistryMember, SingleRegistry } from '../registry.ts';
 import { createCommandAllowance } from '../turns/command-allowance.ts';
 import type { CommandRate } from '../turns/command-window.ts';
 import {
@@ -18,8 +18,9 @@ import { read, settle } from './outcomes.ts';
 import { readBalance } from './read-balance.ts';
 import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts';
 import { acknowledgeMessage, pollMessage } from './read-messages.ts';
-import { REQUIRED_CONTACT } from './registrant-contact.ts';
+import { contactIdOf, REQUIRED_CONTACT } from './registrant-contact.ts';
 import { RegistryLink, type RegistryRules } from './registry-link.ts';
+import { queryTrade, tradeDomain } from './trade-domain.ts';
 import { updateDomain } from './update-domain.ts';
 
 /**
@@ -64,6 +65,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     subProductOf: options.subProductOf,
     idnRulesOf: options.idnRulesOf,
     launchPhaseOf: options.launchPhaseOf,
+    tradeUri: options.tradeUri,
     lacksPoll: options.lacksPoll ?? false,
     checkBatchSize: options.checkBatchSize ?? 10,
     checkTimeoutMs: options.checkTimeoutMs ?? 10_000,
@@ -73,7 +75,11 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     autoRenewGraceDays: options.autoRenewGraceDays,
     addGrace: options.addGrace,
     locksNewNames: options.locksNewNames,
+    trades: options.tradeUri !== undefined,
     requiredContact: contactModel === 'none' ? [] : REQUIRED_CONTACT,
+    ...(contactModel === 'none'
+      ? {}
+      : { registrantIdOf: (name: string, of: Registrant) => contactIdOf(options.clientId, name, of) }),
   };
   const member: RegistryMember = {
     id,
@@ -99,6 +105,8 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     create: (command) => settle(() => createDomain(link.forName(command.name), command)),
     renew: (command) => settle(() => renewDomain(link.forName(command.name), command)),
     transfer: (command) => settle(() => transferDomain(link.forName(command.name), command)),
+    trade: (command) => settle(() => tradeDomain(link.forName(command.name), command)),
+    tradeOf: (name) => read(() => queryTrade(link.forName(name), name)),
     decideTransfer: (command) => settle(() => decideTransfer(link.forName(command.name), command)),
     update: (command) => settle(() => updateDomain(link.forName(command.name), command)),
     delete: (command) => settle(() => deleteDomain(link.forName(command.name), command)),

@@ -24,6 +24,10 @@ export const LAUNCH = 'urn:ietf:params:xml:ns:launch-1.0';
 /** RFC 7848: goes inside of launch phases, and is not agreed on by itself. */
 export const SIGNED_MARK = 'urn:ietf:params:xml:ns:signedMark-1.0';
 export const MARK = 'urn:ietf:params:xml:ns:mark-1.0';
+/** AFNIC's extension, of which trades are a part; the last in its name is the version. */
+export const FRNIC_VERSIONS = ['1.2', '1.4', '2.0'] as const;
+export const frnicUri = (version: (typeof FRNIC_VERSIONS)[number]) => `http://www.afnic.fr/xml/epp/frnic-${version}`;
+export const FRNIC_URIS: readonly string[] = FRNIC_VERSIONS.map(frnicUri);
 /** RFC 8807. */
 export const LOGIN_SEC = 'urn:ietf:params:xml:ns:epp:loginSec-1.0';
 /** RFC 8590: what happened to a name without a command of its sponsor. */
@@ -61,6 +65,7 @@ const prefixes: Readonly<Record<string, string>> = {
   [LAUNCH]: 'launch:',
   [SIGNED_MARK]: 'smd:',
   [IDN_LANG]: 'idnLang:',
+  ...Object.fromEntries(FRNIC_URIS.map((uri) => [uri, 'frnic:'])),
   [LOGIN_SEC]: 'loginSec:',
   [CHANGE_POLL]: 'changePoll:',
   [BALANCE]: 'balance:',

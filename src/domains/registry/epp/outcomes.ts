@@ -61,7 +61,7 @@ export async function settle(work: () => Promise<MutationOutcome>): Promise<Muta
     return await work();
   } catch (error) {
     if (error instanceof XmlError || error instanceof FrameError)
-      return { kind: 'rejected', code: 'other', reason: `not sent: ${error.message}` };
+      return rejected('other', `not sent: ${error.message}`);
     if (error instanceof TurnNotCome) return { kind: 'unknown', reason: `not sent: ${error.message}`, isUnsent: true };
     if (error instanceof CommandNotSent) return { kind: 'unknown', reason: `not sent: ${error.message}` };
     if (!isRegistryError(error)) throw error;

@@ -12,7 +12,7 @@ import type {
   RegistryTransfer,
 } from '../registry.ts';
 import { isSuccess, NOT_AUTHORIZED, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
-import { readContactData } from './commands/contact.ts';
+import { type ContactData, readContactData } from './commands/contact.ts';
 import type { ContactReference } from './commands/domain-items.ts';
 import {
   type CheckResult,
@@ -30,6 +30,7 @@ import { readDsRecords } from './commands/sec-dns.ts';
 import { pricedPhaseOf, readLaunchDemands } from './launch-phase.ts';
 import { CONTACT, DOMAIN, HOST, SEC_DNS } from './namespaces.ts';
 import { describeRefusal, isRegistryError, refusalOf } from './outcomes.ts';
+import { holderOf } from './registrant-contact.ts';
 import type { RegistryLink } from './registry-link.ts';
 
 /** In the order of the names; those of a batch that failed are `unknown`. Never throws. */
@@ -195,6 +196,8 @@ export interface DomainAtRegistry {
   readonly domain: RegistryDomain;
   readonly registrant: string | undefined;
   readonly contacts: readonly ContactReference[];
+  /** The registrant's, of a name of ours where it is of use. */
+  readonly contact: ContactData | undefined;
   readonly rgpStatuses: readonly string[];
 }
 
@@ -214,21 +217,24 @@ export async function infoDomain(
   if (!isSuccess(response.code)) throw refusalOf(response);
   const data = readDomainData(requireData(response, DOMAIN, 'infData'));
   const isOurs = data.sponsor === link.rules.clientId;
-  const isPrivate = isOurs && (await isDataPrivate(link, data.registrant, deadline));
+  const contact = isOurs ? await readContact(link, data.registrant, deadline) : undefined;
   const rgpStatuses = readRgpStatuses(response.extensions);
   const dnssec = response.extensions.find(({ uri, local }) => uri === SEC_DNS && local === 'infData');
   return {
     registrant: data.registrant,
     contacts: data.contacts,
+    contact,
     rgpStatuses,
     domain: {
       ...plainDomain(data),
       isOurs,
+      ...(data.registrant === undefined ? {} : { registrantId: data.registrant }),
       // pendingDelete is a status of both mappings.
       statuses: [...new Set([...data.statuses, ...rgpStatuses])],
       ...(withHosts && isOurs ? { hosts: await hostsBelow(link, data, deadline) } : {}),
       dsRecords: readDsRecords(dnssec, data.name),
-      isPrivate,
+      isPrivate: isOurs && isDataPrivate(link, contact),
+      ...(contact !== undefined && link.rules.tradeUri !== undefined ? { holder: holderOf(contact) } : {}),
     },
   };
 }
@@ -287,11 +293,11 @@ function ofAnother(name: string): DomainAtRegistry {
     dsRecords: [],
     isPrivate: false,
   };
-  return { domain, registrant: undefined, contacts: [], rgpStatuses: [] };
+  return { domain, registrant: undefined, contacts: [], contact: undefined, rgpStatuses: [] };
 }
 
 /** Codes of registries that have no transfer of the name, or do not tell us of it. */
-const NO_TRANSFER: readonly number[] = [2101, 2102, 2201, 2301, 2303, 2304, 2306];
+export const NO_TRANSFER: readonly number[] = [2101, 2102, 2201, 2301, 2303, 2304, 2306];
 
 /** Throws what asking throws, and `RegistryUnavailable` for other refusals. */
 export async function queryTransfer(link: RegistryLink, name: string): Promise<RegistryTransfer | undefined> {
@@ -319,21 +325,22 @@ const TRANSFER_STATES: Readonly<Record<string, RegistryTransfer['state']>> = {
 };
 
 /** A registry that knows nothing of the registrant shows nothing either. */
-async function isDataPrivate(
-  link: RegistryLink,
-  registrant: string | undefined,
-  deadline: Deadline | undefined,
-): Promise<boolean> {
-  const { contactModel } = link.rules;
-  if (contactModel !== 'objects') return contactModel === 'none';
-  return registrant !== undefined && (await isContactPrivate(link, registrant, deadline));
+function isDataPrivate({ rules: { contactModel } }: RegistryLink, contact: ContactData | undefined): boolean {
+  return contactModel === 'none' || (contactModel === 'objects' && contact?.disclose === false);
 }
 
-async function isContactPrivate(link: RegistryLink, id: string, deadline?: Deadline): Promise<boolean> {
+/** Undefined: it says nothing that is of use, or is not ours to see, such as a former registrar's, which was not hidden by us. */
+async function readContact(
+  link: RegistryLink,
+  id: string | undefined,
+  deadline: Deadline | undefined,
+): Promise<ContactData | undefined> {
+  const { contactModel, tradeUri } = link.rules;
+  const isOfUse = contactModel === 'objects' || (contactModel === 'no_disclose' && tradeUri !== undefined);
+  if (id === undefined || !isOfUse) return undefined;
   const response = await link.askRepeatable({ kind: 'contact:info', id }, undefined, deadline?.leftMs);
-  // One that is not ours to see, such as a former registrar's, was not hidden by us.
-  if (response.code === OBJECT_DOES_NOT_EXIST || response.code === NOT_AUTHORIZED) return false;
+  if (response.code === OBJECT_DOES_NOT_EXIST || response.code === NOT_AUTHORIZED) return undefined;
   if (!isSuccess(response.code)) throw refusalOf(response);
   const data = findData(response, CONTACT, 'infData');
-  return data !== undefined && readContactData(data).disclose === false;
+  return data === undefined ? undefined : readContactData(data);
 }

@@ -5,10 +5,12 @@ import { readLowBalance } from './commands/balance.ts';
 import { readPendingAction, readTransfer } from './commands/domain-results.ts';
 import { findApplication } from './commands/launch.ts';
 import { findChange, findData, type Response } from './commands/response.ts';
+import { findTradeData } from './commands/trade.ts';
 import { EppFault } from './epp-fault.ts';
 import { DOMAIN, LOW_BALANCE } from './namespaces.ts';
 import { refusalOf } from './outcomes.ts';
 import { type RegistryLink, stepOf } from './registry-link.ts';
+import { tradeStateOf } from './trade-domain.ts';
 import { findText } from './xml/element.ts';
 
 type Kind = RegistryMessage['kind'];
@@ -62,6 +64,8 @@ function classifyMessage(
     const { name, status, requestedBy } = readTransfer(transfer);
     return { name, kind: transferKind(status, requestedBy === clientId) };
   }
+  const trade = findTradeData(response.extensions);
+  if (trade !== undefined) return { name: trade.name, kind: tradeKind(trade.status, trade.requestedBy === clientId) };
   const low = findData(response, LOW_BALANCE, 'pollData');
   if (low !== undefined) return { name: '', kind: 'low_balance', balance: readLowBalance(low) };
   // What becomes of an application is told with its name, and its steps too (RFC 8334 2.8).
@@ -92,6 +96,8 @@ function pendingKind(step: string | undefined, succeeded: boolean): Kind {
       return succeeded ? 'renewal_completed' : 'renewal_failed';
     case 'transfer':
       return succeeded ? 'transfer_completed' : 'transfer_failed';
+    case 'trade':
+      return succeeded ? 'trade_completed' : 'trade_failed';
     case 'delete':
       return succeeded ? 'deleted' : 'notice';
     // Nothing waits for the end of these: each is looked at again by itself.
@@ -102,6 +108,20 @@ function pendingKind(step: string | undefined, succeeded: boolean): Kind {
     case 'decide':
       return 'notice';
     default:
+      return 'other';
+  }
+}
+
+/** A trade of another registrar takes the name there. */
+function tradeKind(status: string, isRequestedByUs: boolean): Kind {
+  switch (tradeStateOf(status)) {
+    case 'approved':
+      return isRequestedByUs ? 'trade_completed' : 'transferred_away';
+    case 'refused':
+      return isRequestedByUs ? 'trade_failed' : 'notice';
+    case 'pending':
+      return isRequestedByUs ? 'notice' : 'other';
+    case undefined:
       return 'other';
   }
 }

@@ -1,8 +1,8 @@
 /** The contact object of a name's registrant: one a name, so that hiding it concerns that name alone. */
 import { createHash } from 'node:crypto';
-import type { CreateCommand, MutationOutcome, Registrant } from '../registry.ts';
+import type { CreateCommand, MutationOutcome, Registrant, RegistryHolder } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
-import type { ContactCreateCommand, PostalInfo } from './commands/contact.ts';
+import type { ContactCreateCommand, ContactData, ContactDetails, PostalInfo } from './commands/contact.ts';
 import { rejected } from './outcomes.ts';
 import { mintAuthInfo, type RegistryLink, transactionIdOf } from './registry-link.ts';
 
@@ -37,7 +37,8 @@ export async function ensureContact(
   }
   const id = contactIdOf(clientId, name, registrant);
   const key = `contact ${id} ${isPrivate}`;
-  if (link.objects.get(key) === true) return { id };
+  // Where updates change the contact itself, its data may have become others since.
+  if (link.objects.get(key) === true && link.rules.tradeUri === undefined) return { id };
   const made = await makeContact(link, command, { id, contactModel });
   if (made === undefined) link.objects.set(key, true);
   return made === undefined ? { id } : { outcome: made };
@@ -56,6 +57,12 @@ async function makeContact(
   );
   if (isSuccess(created.code)) return undefined;
   if (created.code !== OBJECT_EXISTS) return link.outcomeOf(created);
+  if (link.rules.tradeUri !== undefined) {
+    const disclose = contactModel === 'objects' ? !isPrivate : undefined;
+    const refreshed = { ...detailsOf(registrant), disclose, addStatuses: [], removeStatuses: [] };
+    const answer = await link.askRepeatable({ kind: 'contact:update', id, ...refreshed }, clTRID);
+    return isSuccess(answer.code) ? undefined : link.outcomeOf(answer);
+  }
   if (contactModel === 'no_disclose') return undefined;
   // It may be there from an earlier registration of the name, with another privacy setting.
   const updated = await link.askRepeatable(disclosureOf(id, isPrivate), clTRID);
@@ -78,12 +85,23 @@ function contactOf(id: string, registrant: Registrant, disclose: boolean | undef
   return {
     kind: 'contact:create',
     id,
-    postalInfo: [postalInfoOf(registrant)],
-    voice: registrant.phone,
-    email: registrant.email,
+    ...detailsOf(registrant),
     authInfo: mintAuthInfo(),
     disclose,
   };
+}
+
+/** What a contact says of a registrant. */
+export function detailsOf(
+  registrant: Registrant,
+): Pick<ContactDetails, 'postalInfo' | 'voice'> & { readonly email: string } {
+  return { postalInfo: [postalInfoOf(registrant)], voice: registrant.phone, email: registrant.email };
+}
+
+/** As it is written in the contact; one with both forms is known by the first. */
+export function holderOf({ postalInfo }: Pick<ContactData, 'postalInfo'>): RegistryHolder {
+  const { name = '', organization } = postalInfo[0] ?? {};
+  return { name, ...(organization === undefined ? {} : { organization }) };
 }
 
 function postalInfoOf(registrant: Registrant): PostalInfo {

@@ -13,7 +13,7 @@ import type {
 import { zoneOf } from '../routing-registry.ts';
 import type { EppClient } from './client/epp-client.ts';
 import { type EppCommand, isAboutObject } from './commands/command.ts';
-import type { ContactType, NameserverModel } from './commands/domain-items.ts';
+import type { ContactReference, ContactType, NameserverModel } from './commands/domain-items.ts';
 import { findFeeBalance } from './commands/fee.ts';
 import type { Fee } from './commands/fee-values.ts';
 import type { Response } from './commands/response.ts';
@@ -63,6 +63,8 @@ export interface RegistryRules {
   readonly launchPhaseOf?: ((zone: string) => LaunchPhase | undefined) | undefined;
   /** By zone; undefined: names under it need no table. */
   readonly idnRulesOf?: ((zone: string) => IdnRules | undefined) | undefined;
+  /** The namespace of the extension by which another holder is a trade. Undefined: it is an update. */
+  readonly tradeUri?: string | undefined;
   /** It has no message queue. */
   readonly lacksPoll: boolean;
   /** Names in one check command. */
@@ -171,8 +173,23 @@ export class RegistryLink {
   }
 }
 
+/** A name's registrant in all of its roles. */
+export function contactReferences(id: string | undefined, types: readonly ContactType[]): ContactReference[] {
+  return id === undefined ? [] : types.map((type) => ({ type, id }));
+}
+
 /** Steps of an operation, each a command of its own. Notices of pending commands repeat it, and are classified by it. */
-export type Step = 'contact' | 'host' | 'create' | 'renew' | 'transfer' | 'decide' | 'update' | 'delete' | 'restore';
+export type Step =
+  | 'contact'
+  | 'host'
+  | 'create'
+  | 'renew'
+  | 'transfer'
+  | 'trade'
+  | 'decide'
+  | 'update'
+  | 'delete'
+  | 'restore';
 
 const MAX_ID = 64;
 

@@ -16,6 +16,7 @@ import { isRegistryError, rejected } from './outcomes.ts';
 import { type DomainAtRegistry, infoDomain } from './read-domains.ts';
 import { disclosureOf, ensureContact } from './registrant-contact.ts';
 import { mintAuthInfo, type RegistryLink, type RegistryRules, transactionIdOf } from './registry-link.ts';
+import { planHolderUpdate } from './trade-domain.ts';
 
 const UPDATE_LOCK = 'clientUpdateProhibited';
 const HOLD = 'clientHold';
@@ -58,8 +59,11 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   );
   if (obstacle !== undefined) return obstacle;
 
-  const holder = await findHolder(link, command, found);
+  const isTraded = link.rules.tradeUri !== undefined;
+  const holder = isTraded ? undefined : await findHolder(link, command, found);
   if (holder !== undefined && 'outcome' in holder) return holder.outcome;
+  const kept = isTraded ? planHolderUpdate(link, command, found) : undefined;
+  if (kept !== undefined && 'outcome' in kept) return kept.outcome;
 
   const { authCode } = command;
   // Registries that do not know names without one get one that nobody knows.
@@ -78,7 +82,7 @@ export async function updateDomain(link: RegistryLink, command: UpdateCommand): 
   const objects = hosts === undefined || link.rules.nameserverModel === 'hostAttr' ? [] : (found.domain.hosts ?? []);
   const wanted = link.rules.nameserverModel === 'hostAttr' ? [] : (hosts ?? []);
   const { before, after } = hostSteps(hostCommands(link, transactionId), objects, wanted);
-  const steps = [...before, ...updates, ...after];
+  const steps = [...(kept === undefined ? [] : [kept]), ...before, ...updates, ...after];
   const { isPrivate } = command;
   // The contact of a new holder is made as it is to be.
   if (isPrivate !== undefined && isPrivate !== found.domain.isPrivate && holder === undefined) {

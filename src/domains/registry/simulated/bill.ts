@@ -52,6 +52,8 @@ function centsOf(fees: Fees, charge: Charge): number {
       return fees.renewCents * charge.years;
     case 'transfer':
       return fees.transferCents;
+    case 'trade':
+      return fees.tradeCents ?? 0;
     case 'restore':
       return fees.restoreCents + fees.renewCents * charge.years;
     case 'application':
@@ -59,7 +61,7 @@ function centsOf(fees: Fees, charge: Charge): number {
   }
 }
 
-/** Takes back all that this registrar was charged for a name that it registered a few days ago, but for its application. */
+/** Takes back all that this registrar was charged for a name that it registered a few days ago, but for its application and its trades. */
 export async function takeRegistrationBack(
   db: RegistryDb,
   {
@@ -74,7 +76,7 @@ export async function takeRegistrationBack(
     .select(['kind', 'years', 'amount_cents'])
     .where('name', '=', name)
     .where('registrar', '=', registrar)
-    .where('kind', '<>', 'application')
+    .where('kind', 'not in', ['application', 'trade'])
     .where('charged_at', '>=', since)
     .execute();
   const back = charged.map(({ kind, years, amount_cents: cents }) => ({

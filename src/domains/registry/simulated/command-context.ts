@@ -25,9 +25,16 @@ export interface RegistryDelays {
   readonly renewSeconds: number;
   /** Until a transfer that is not answered is approved. Default 432,000: five days. */
   readonly transferSeconds: number;
+  /** Until both holders have consented to a trade. Default 0. */
+  readonly tradeSeconds: number;
 }
 
-export const defaultDelays: RegistryDelays = { createSeconds: 2, renewSeconds: 1, transferSeconds: 5 * 86_400 };
+export const defaultDelays: RegistryDelays = {
+  createSeconds: 2,
+  renewSeconds: 1,
+  transferSeconds: 5 * 86_400,
+  tradeSeconds: 0,
+};
 
 export interface CommandContext extends Habits {
   /** Inside the command's transaction. */
@@ -161,6 +168,7 @@ function seedOf(name: string, now: Date): Omit<DomainState, 'roid'> {
     autoRenewUntil: null,
     pending: null,
     transfer: null,
+    trade: null,
     contacts: [],
     nameservers: ELSEWHERE_NAMESERVERS,
     subordinateHosts: [],
@@ -184,6 +192,11 @@ export function requireSettled(domain: DomainState): void {
           ? 'is being transferred'
           : undefined;
   if (obstacle !== undefined) throw new Refusal(2304, `${domain.name} ${obstacle}`);
+}
+
+/** 2304 while its holder is about to change. */
+export function requireNoTrade({ name, trade }: DomainState): void {
+  if (trade?.status === 'pending') throw new Refusal(2304, `${name} is getting another holder`);
 }
 
 export function requireNoStatus(domain: DomainState, status: string): void {

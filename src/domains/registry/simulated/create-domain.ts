@@ -50,6 +50,7 @@ export async function createDomain(context: CommandContext, command: CreateDomai
     autoRenewUntil: null,
     pending: wait,
     transfer: null,
+    trade: null,
     contacts,
     nameservers,
     subordinateHosts: [],

@@ -24,6 +24,7 @@ import { renewDomain } from './renew-domain.ts';
 import { answer, completed, Refusal, type Result } from './replies.ts';
 import { type SpecialNames, withPremiumNames } from './special-names.ts';
 import { registryDb } from './tables.ts';
+import { queryTrade, requestTrade } from './trade-domain.ts';
 import { actOnTransfer, queryTransfer, requestTransfer } from './transfer-domain.ts';
 import { updateDomain } from './update-domain.ts';
 
@@ -124,6 +125,9 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
       runChange(session, (context) => actOnTransfer(context, name, 'clientRejected')),
     cancelTransfer: (session, { name }) =>
       runChange(session, (context) => actOnTransfer(context, name, 'clientCancelled')),
+    requestTrade: (session, command) => runChange(session, (context) => requestTrade(context, command)),
+    queryTrade: (session, { name }) =>
+      runRead(session, async (context) => queryTrade(context, await readName(context, name))),
     updateDomain: (session, command) => runChange(session, (context) => updateDomain(context, command)),
     deleteDomain: (session, { name }) => runChange(session, (context) => deleteDomain(context, name)),
     restoreDomain: (session, command) => runChange(session, (context) => restoreDomain(context, command)),

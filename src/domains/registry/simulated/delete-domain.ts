@@ -6,6 +6,7 @@ import {
   readDomainName,
   requireCovered,
   requireNoStatus,
+  requireNoTrade,
   requireSettled,
   requireSponsor,
   store,
@@ -21,6 +22,7 @@ export async function deleteDomain(context: CommandContext, name: string): Promi
   const domain = await lockDomainState(context, name);
   requireSponsor(context, domain, domain.name);
   requireSettled(domain);
+  requireNoTrade(domain);
   requireNoStatus(domain, 'clientDeleteProhibited');
   if (domain.subordinateHosts.length > 0) {
     throw new Refusal(2305, `${domain.name} has hosts below it: delete ${domain.subordinateHosts.join(', ')} first`);

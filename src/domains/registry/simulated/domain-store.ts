@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
 import { type DomainState, nextDue } from './life-cycle.ts';
 import type { DomainContact } from './registry-core.ts';
-import type { PendingCommand, RegistryDb, RegistryTables, Stored, TransferRecord } from './tables.ts';
+import type { PendingCommand, RegistryDb, RegistryTables, Stored, TradeRecord, TransferRecord } from './tables.ts';
 
 interface DomainRow extends Selectable<RegistryTables['registry_domains']> {
   disclose: boolean;
@@ -125,6 +125,7 @@ function columnsOf(domain: DomainState) {
     phase_until: domain.phaseUntil,
     pending: domain.pending === null ? null : json(domain.pending),
     transfer: domain.transfer === null ? null : json(domain.transfer),
+    trade: domain.trade === null ? null : json(domain.trade),
     due_at: nextDue(domain) ?? null,
     auto_renew_until: domain.autoRenewUntil,
   };
@@ -151,6 +152,7 @@ function stateOf(row: DomainRow): DomainState {
     autoRenewUntil: row.auto_renew_until,
     pending: pendingOf(row.pending),
     transfer: transferOf(row.transfer),
+    trade: tradeOf(row.trade),
     contacts: row.contacts,
     nameservers: row.nameservers,
     subordinateHosts: row.subordinate_hosts,
@@ -159,6 +161,11 @@ function stateOf(row: DomainRow): DomainState {
 
 function pendingOf(stored: Stored<PendingCommand> | null): PendingCommand | null {
   return stored === null ? null : { ...stored, completesAt: new Date(stored.completesAt) };
+}
+
+function tradeOf(stored: Stored<TradeRecord> | null): TradeRecord | null {
+  if (stored === null) return null;
+  return { ...stored, requestedAt: new Date(stored.requestedAt), actedAt: new Date(stored.actedAt) };
 }
 
 function transferOf(stored: Stored<TransferRecord> | null): TransferRecord | null {

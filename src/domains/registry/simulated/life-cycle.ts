@@ -22,8 +22,8 @@ import type { DsRecord } from '../registry.ts';
 import { addDays, addYears } from '../term.ts';
 import type { Charge } from './bill.ts';
 import { ELSEWHERE } from './policy.ts';
-import type { DomainContact, DomainTransfer, PollMessage, TransferStatus } from './registry-core.ts';
-import type { PendingCommand, Phase, TransferRecord } from './tables.ts';
+import type { DomainContact, DomainTrade, DomainTransfer, PollMessage, TransferStatus } from './registry-core.ts';
+import type { PendingCommand, Phase, TradeRecord, TransferRecord } from './tables.ts';
 
 export const ADD_GRACE_DAYS = 5;
 /** RFC 3915 3.1: within which a report has to come. */
@@ -55,6 +55,7 @@ export interface DomainState {
   readonly autoRenewUntil: Date | null;
   readonly pending: PendingCommand | null;
   readonly transfer: TransferRecord | null;
+  readonly trade: TradeRecord | null;
   readonly contacts: readonly DomainContact[];
   readonly nameservers: readonly string[];
   readonly subordinateHosts: readonly string[];
@@ -106,6 +107,7 @@ function nextStep(domain: DomainState): Step | undefined {
   const steps: Step[] = [];
   if (domain.pending !== null) steps.push({ at: domain.pending.completesAt, take: endPending });
   if (domain.transfer?.status === 'pending') steps.push({ at: domain.transfer.actedAt, take: endTransferByItself });
+  if (domain.trade?.status === 'pending') steps.push({ at: domain.trade.actedAt, take: endTradeByItself });
   const phase = endOfPhase(domain);
   if (phase !== undefined) steps.push(phase);
   // Stable: at the same moment a renewal or transfer is done before the term ends.
@@ -217,6 +219,30 @@ function handOver(domain: DomainState, transfer: TransferRecord, at: Date): Doma
   return { ...moved, transfer, sponsor: transfer.requestedBy, clientStatuses: [], transferredAt: at };
 }
 
+function endTradeByItself(domain: DomainState, at: Date): Aged {
+  return endTrade(domain, domain.trade?.fails === true ? 'serverCancelled' : 'serverApproved', at);
+}
+
+/** Ends the pending trade, with a message to the registrar that asked. */
+export function endTrade(domain: DomainState, status: Exclude<DomainTrade['status'], 'pending'>, at: Date): Aged {
+  const { name, trade } = domain;
+  if (trade?.status !== 'pending') return { domain, notices: [] };
+  const ended: TradeRecord = { ...trade, status, actedAt: at };
+  const text = `${status === 'serverApproved' ? 'Trade completed' : 'Trade cancelled'}: ${name}`;
+  const data = { type: 'trade', trade: tradeOf(name, ended) } as const;
+  const notices = [{ registrar: trade.requestedBy, name, queuedAt: at, text, data }];
+  if (status !== 'serverApproved') return { domain: { ...domain, trade: ended }, notices };
+  const { contacts, keepsKeys, registrant, requestedBy } = trade;
+  const held = { ...domain, trade: ended, registrant, contacts, updatedBy: requestedBy, updatedAt: at };
+  const after = keepsKeys ? held : { ...held, dsRecords: [] };
+  return { domain: after, notices, charges: [chargeOf(after, 'trade', 0, at)] };
+}
+
+export function tradeOf(name: string, trade: TradeRecord): DomainTrade {
+  const { actedAt, previousRegistrant, registrant, requestedAt, requestedBy, status } = trade;
+  return { name, status, requestedBy, requestedAt, registrant, previousRegistrant, actedAt };
+}
+
 function expire(domain: DomainState, at: Date, { autoRenewGraceDays: graceDays }: Habits): Aged {
   const renewed = { ...domain, expiresAt: addYears(domain.expiresAt, 1) };
   if (domain.sponsor === ELSEWHERE) return { domain: renewed, notices: [] };
@@ -231,12 +257,14 @@ function expire(domain: DomainState, at: Date, { autoRenewGraceDays: graceDays }
 export function enterRedemption(domain: DomainState, at: Date): Aged {
   const { domain: before, charges } = withoutAutoRenewal(domain, at);
   const cut = endTransfer(before, 'serverCancelled', at);
-  const notices = [...cut.notices];
+  const untraded = endTrade(before, 'serverCancelled', at);
+  const notices = [...cut.notices, ...untraded.notices];
   if (domain.pending !== null) notices.push(pendingNotice(domain, domain.pending, false, at));
   notices.push(lifeCycleNotice(domain, 'redemption', at));
   const after: DomainState = {
     ...before,
     transfer: cut.domain?.transfer ?? domain.transfer,
+    trade: untraded.domain?.trade ?? domain.trade,
     pending: null,
     phase: 'redemption',
     phaseUntil: addDays(at, REDEMPTION_DAYS),

@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
 import type { Notice } from './life-cycle.ts';
 import { ELSEWHERE } from './policy.ts';
-import type { DomainTransfer, PendingAction, PollMessage } from './registry-core.ts';
+import type { DomainTrade, DomainTransfer, PendingAction, PollMessage } from './registry-core.ts';
 import type { RegistryDb, RegistryTables, Stored } from './tables.ts';
 
 export async function queueNotices(db: RegistryDb, notices: readonly Notice[]): Promise<void> {
@@ -74,6 +74,10 @@ function revive(data: PollMessage['data']): PollMessage['data'] {
       const { actedAt, expiresAt, requestedAt, ...transfer }: DomainTransfer | Stored<DomainTransfer> = data.transfer;
       const dates = { actedAt: new Date(actedAt), expiresAt: new Date(expiresAt), requestedAt: new Date(requestedAt) };
       return { ...data, transfer: { ...transfer, ...dates } };
+    }
+    case 'trade': {
+      const { actedAt, requestedAt, ...trade }: DomainTrade | Stored<DomainTrade> = data.trade;
+      return { ...data, trade: { ...trade, actedAt: new Date(actedAt), requestedAt: new Date(requestedAt) } };
     }
     case 'lifeCycle':
     case 'announcement':

@@ -1,4 +1,4 @@
-import { type CommandContext, lockDomainState, requireSettled, store } from './command-context.ts';
+import { type CommandContext, lockDomainState, requireNoTrade, requireSettled, store } from './command-context.ts';
 import { completed, type Result } from './replies.ts';
 
 /** To the registrar of the session. The statuses that the former one had set go with it, as they do with a transfer. */
@@ -7,6 +7,7 @@ export async function moveDomain(context: CommandContext, name: string): Promise
   const domain = await lockDomainState(context, name);
   if (domain.sponsor === session.registrarId) return completed(undefined);
   requireSettled(domain);
+  requireNoTrade(domain);
   const moved = { ...domain, sponsor: session.registrarId, clientStatuses: [], transferredAt: now, updatedAt: now };
   await store(context, domain, { domain: moved, notices: [] });
   return completed(undefined);

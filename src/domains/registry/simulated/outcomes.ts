@@ -90,6 +90,8 @@ function kindOf({ data }: PollMessage, registrarId: string): RegistryMessage['ki
       if (isApproved) return isOurs ? 'transfer_completed' : 'transferred_away';
       return isOurs ? 'transfer_failed' : 'transfer_out_ended';
     }
+    case 'trade':
+      return data.trade.status === 'serverApproved' ? 'trade_completed' : 'trade_failed';
     case 'lifeCycle':
       return data.event === 'deleted' ? 'deleted' : 'notice';
     case 'announcement':

@@ -15,6 +15,8 @@
  * | `slow-…`                                      | free; its registration takes ten minutes                            |
  * | `refuse-renew-…`                              | free; its renewals are refused (2306)                               |
  * | `reject-renew-…`                              | free; its renewals are accepted (1001) and fail later               |
+ * | `refuse-trade-…`                              | free; other holders are refused (2306)                              |
+ * | `reject-trade-…`                              | free; trades are accepted (1001), and one of both does not consent  |
  *
  * A name that is taken elsewhere and was transferred in is taken elsewhere again as soon as it is deleted, as by a
  * backorder.
@@ -31,7 +33,9 @@ export type NamePolicy =
   | 'fail_create'
   | 'slow_create'
   | 'refuse_renew'
-  | 'fail_renew';
+  | 'fail_renew'
+  | 'refuse_trade'
+  | 'fail_trade';
 
 /** The registrar of the names that are taken from the start. It renews them by itself. */
 export const ELSEWHERE = 'elsewhere';
@@ -47,6 +51,8 @@ const prefixes: readonly (readonly [prefix: string, policy: NamePolicy])[] = [
   ['reject-transfer-', 'taken_rejecting'],
   ['quick-transfer-', 'taken_quick'],
   ['reject-renew-', 'fail_renew'],
+  ['refuse-trade-', 'refuse_trade'],
+  ['reject-trade-', 'fail_trade'],
   ['refuse-renew-', 'refuse_renew'],
   ['reserved-', 'reserved'],
   ['refuse-', 'refuse_create'],

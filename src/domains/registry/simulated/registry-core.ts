@@ -79,6 +79,8 @@ export interface Fees {
   readonly renewCents: number;
   readonly transferCents: number;
   readonly restoreCents: number;
+  /** Of another holder. Default 0. */
+  readonly tradeCents?: number;
   /** Years that a transfer adds. Default 1. */
   readonly transferYears?: number;
   /** A price of one name's own: commands must name it. */
@@ -213,6 +215,28 @@ export interface RequestTransfer extends FeeAgreement {
   readonly years?: number;
 }
 
+/** A name with another holder: at once, or when both have consented. */
+export interface RequestTrade {
+  readonly name: string;
+  /** Id of a contact object. */
+  readonly registrant: string;
+  readonly contacts: readonly DomainContact[];
+  /** Whether the name keeps its DS records. */
+  readonly keepsKeys: boolean;
+}
+
+export interface DomainTrade {
+  readonly name: string;
+  /** Of those of a transfer: `serverCancelled` where one of both has not consented, or the name was deleted meanwhile. */
+  readonly status: Extract<TransferStatus, 'pending' | 'serverApproved' | 'serverCancelled'>;
+  readonly requestedBy: string;
+  readonly requestedAt: Date;
+  readonly registrant: string;
+  readonly previousRegistrant: string;
+  /** While pending, when both will have consented; afterwards, when it ended. */
+  readonly actedAt: Date;
+}
+
 /** Adding what is there and removing what is not changes nothing. `set`: the whole, in place of what is there. */
 export type SetChange<Item> =
   | { readonly add?: readonly Item[]; readonly remove?: readonly Item[] }
@@ -322,6 +346,8 @@ export interface PollMessage {
     | PendingAction
     /** A transfer was asked for or has ended; sent to the side that did not act (both, when the registry did). */
     | { readonly type: 'transfer'; readonly transfer: DomainTransfer }
+    /** A trade that waited has ended. */
+    | { readonly type: 'trade'; readonly trade: DomainTrade }
     /** The name is deleted, or enters the next phase after its term. */
     | { readonly type: 'lifeCycle'; readonly event: 'expired' | 'redemption' | 'pendingDelete' | 'deleted' }
     /** Free text, about no name. */
@@ -363,6 +389,10 @@ export interface RegistryCore {
   rejectTransfer(session: Session, domain: { name: string }): Promise<Reply<DomainTransfer>>;
   /** By the one who asked. */
   cancelTransfer(session: Session, domain: { name: string }): Promise<Reply<DomainTransfer>>;
+  /** By the sponsor. 2300 while one is pending; 2306 for who holds it already. */
+  requestTrade(session: Session, command: RequestTrade): Promise<Reply<DomainTrade>>;
+  /** The present or last trade, for the sponsor. 2301: there was none. */
+  queryTrade(session: Session, domain: { name: string }): Promise<Reply<DomainTrade>>;
   updateDomain(session: Session, command: UpdateDomain): Promise<Reply<undefined>>;
   /** 1000: gone at once (within the five days after its creation). 1001: in its redemption period. */
   deleteDomain(session: Session, domain: { name: string }): Promise<Reply<undefined>>;

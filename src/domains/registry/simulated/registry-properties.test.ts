@@ -153,6 +153,7 @@ test('looking often or once at the end, a name comes to the same', () => {
     expiresAt: at,
     renewsAt: fc.option(at, { nil: null }),
     movesAt: fc.option(at, { nil: null }),
+    tradesAt: fc.option(at, { nil: null }),
     fails: fc.boolean(),
   });
   const graceDays = fc.option(fc.integer({ min: 1, max: 45 }), { nil: undefined });
@@ -193,12 +194,22 @@ function stateOf(drawn: {
   expiresAt: Date;
   renewsAt: Date | null;
   movesAt: Date | null;
+  tradesAt: Date | null;
   fails: boolean;
 }): DomainState {
-  const { expiresAt, fails, movesAt, phase, renewsAt, sponsor } = drawn;
+  const { expiresAt, fails, movesAt, phase, renewsAt, sponsor, tradesAt } = drawn;
   const origin = new Date('2020-01-01');
   const pending = { command: 'renew', years: 1, fails, clTRID: null, svTRID: 's' } as const;
   const transfer = { status: 'pending', requestedBy: 'b', requestedAt: origin, actedBy: sponsor, years: 1 } as const;
+  const trade = {
+    status: 'pending',
+    requestedBy: sponsor,
+    requestedAt: origin,
+    registrant: 'N',
+    previousRegistrant: 'R',
+    contacts: [],
+    keepsKeys: true,
+  } as const;
   return {
     name: 'drawn.com',
     roid: 'D1-SIM',
@@ -218,6 +229,7 @@ function stateOf(drawn: {
     phaseUntil: null,
     autoRenewUntil: null,
     pending: renewsAt === null ? null : { ...pending, completesAt: renewsAt },
+    trade: tradesAt === null ? null : { ...trade, actedAt: tradesAt, fails },
     transfer: movesAt === null ? null : { ...transfer, actedAt: movesAt, fails, expiresAt },
     contacts: [],
     nameservers: [],

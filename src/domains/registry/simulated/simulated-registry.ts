@@ -218,6 +218,15 @@ class SimulatedRegistry implements SingleRegistry {
     );
   }
 
+  /** Holders change by updates here. */
+  async trade(): Promise<MutationOutcome> {
+    return { kind: 'rejected', code: 'policy', reason: 'the registry has no trades' };
+  }
+
+  async tradeOf(): Promise<undefined> {
+    return undefined;
+  }
+
   decideTransfer({ decision, name, transactionId }: DecideCommand): Promise<MutationOutcome> {
     const session = this.#session(transactionId);
     return this.#change('transfer', name, async () =>

@@ -3,7 +3,7 @@ import type { ColumnType, Generated, Kysely } from 'kysely';
 import type { Executor } from '../../../kernel/db/database.ts';
 import { unscoped } from '../../../kernel/db/kysely.ts';
 import type { DsRecord } from '../registry.ts';
-import type { ContactData, PollMessage, TransferStatus } from './registry-core.ts';
+import type { ContactData, DomainContact, DomainTrade, PollMessage, TransferStatus } from './registry-core.ts';
 
 /** jsonb: read as the parsed value, written as JSON text (see `json` in kernel/db). */
 type Json<T> = ColumnType<T, string, string>;
@@ -37,6 +37,14 @@ export interface TransferRecord {
   readonly expiresAt: Date;
 }
 
+/** The present or last one. */
+export interface TradeRecord extends Omit<DomainTrade, 'name'> {
+  readonly contacts: readonly DomainContact[];
+  readonly keepsKeys: boolean;
+  /** Whether one of both does not consent: see policy.ts. */
+  readonly fails: boolean;
+}
+
 export type Phase = 'creating' | 'active' | 'expired' | 'redemption' | 'pendingRestore' | 'pendingDelete';
 
 interface ObjectColumns {
@@ -68,6 +76,7 @@ export interface RegistryTables {
     phase_until: Date | null;
     pending: ColumnType<Stored<PendingCommand> | null, string | null, string | null>;
     transfer: ColumnType<Stored<TransferRecord> | null, string | null, string | null>;
+    trade: ColumnType<Stored<TradeRecord> | null, string | null, string | null>;
     due_at: Date | null;
     auto_renew_until: Date | null;
   };
@@ -75,7 +84,7 @@ export interface RegistryTables {
     id: Generated<number>;
     registrar: string;
     name: string;
-    kind: 'create' | 'renew' | 'auto_renew' | 'transfer' | 'restore' | 'application';
+    kind: 'create' | 'renew' | 'auto_renew' | 'transfer' | 'restore' | 'trade' | 'application';
     years: number;
     amount_cents: number;
     charged_at: Date;

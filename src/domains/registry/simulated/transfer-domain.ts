@@ -6,6 +6,7 @@ import {
   readDomainName,
   requireCovered,
   requireNoStatus,
+  requireNoTrade,
   requireSettled,
   requireSponsor,
   store,
@@ -28,6 +29,7 @@ export async function requestTransfer(
   if (domain.sponsor === session.registrarId) throw new Refusal(2106, `${name} is with this registrar already`);
   if (domain.transfer?.status === 'pending') throw new Refusal(2300, `${name} is being transferred already`);
   requireSettled(domain);
+  requireNoTrade(domain);
   requireNoStatus(domain, 'clientTransferProhibited');
   const { fees } = readDomainName(name, context.prices);
   const years = fees.transferYears ?? 1;

@@ -15,6 +15,7 @@ export type NamedCommand =
   | 'renew'
   | 'transfer'
   | 'decide'
+  | 'trade'
   | 'update'
   | 'delete'
   | 'restore';
@@ -53,6 +54,8 @@ export function answerWrongly(core: RegistryCore, choose: ChooseWrongAnswer): Re
     queryTransfer: sometimes('transfer', core.queryTransfer),
     approveTransfer: sometimes('decide', core.approveTransfer),
     rejectTransfer: sometimes('decide', core.rejectTransfer),
+    requestTrade: sometimes('trade', core.requestTrade),
+    queryTrade: sometimes('trade', core.queryTrade),
     updateDomain: sometimes('update', core.updateDomain),
     deleteDomain: sometimes('delete', core.deleteDomain),
     restoreDomain: sometimes('restore', core.restoreDomain),

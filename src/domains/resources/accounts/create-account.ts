@@ -15,6 +15,7 @@ import { credit, insertTopUp, openTopUpPage, openWallet, readTopUpAmount, type T
 import type { Payments } from '../../wallet/payments/payments.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { type EmailAddress, normalizeEmail } from './email-address.ts';
+import { contactTexts, requirePlain } from './plain-text.ts';
 import type { Account, AccountCreate } from './schema.ts';
 import { insertWorkspaceWithUser, isEmailTaken } from './store.ts';
 
@@ -41,6 +42,7 @@ export function createAccount(deps: AccountDependencies) {
       return new HttpReply(kept.status, JSON.parse(kept.body) as Account, { 'idempotent-replay': 'true' });
     }
     const email = normalizeEmail(body.email);
+    requirePlain({ name: body.name, workspace: body.workspace, ...contactTexts(body.contact) });
     const prefundCents = body.prefund === undefined ? undefined : readTopUpAmount(body.prefund, 'prefund');
     // The unique index decides; this only avoids opening a page in vain.
     if (await isEmailTaken(systemDb(db), email.key)) throw new ApiError('email_taken', { param: 'email' });

@@ -9,7 +9,7 @@ const text = (maxLength: number, description: string) =>
 /** What is known of a registrant beside name and e-mail address. */
 export const contactMembers = {
   organization: text(255, 'Absent for a private person.'),
-  street: text(255, 'Street and number.'),
+  street: text(255, 'Street and number, up to three lines.'),
   city: text(255, 'City or town.'),
   region: text(255, 'State or province.'),
   postal_code: text(16, 'Postal code.'),

@@ -27,6 +27,8 @@ function registryOfFreeNames(): Registry {
     create: silentMutation,
     renew: silentMutation,
     transfer: silentMutation,
+    trade: silentMutation,
+    tradeOf: silent,
     update: silentMutation,
     delete: silentMutation,
     restore: silentMutation,

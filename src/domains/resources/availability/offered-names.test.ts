@@ -145,6 +145,11 @@ test('a name in a currency without a rate is not offered, and one that is only d
   assert.equal(book.isPremium('com', fee('USD', 900), at), false);
   assert.equal(book.isPremium('com', fee('USD', 901), at), true);
   assert.equal(book.isPremium('com', fee('USD', 1_800), at), true);
+  const standard = (cents: number) =>
+    ({ command: 'create', years: 1, fee: { currency: 'USD', cents, isPremium: false } }) as const;
+  assert.equal(book.isPremium('com', standard(900), at), false);
+  assert.equal(book.isPremium('com', standard(901), at), false, 'the list price covers it');
+  assert.equal(book.isPremium('com', standard(1_800), at), true, 'the price of ordinary names has risen');
   assert.equal(book.premiumCents('com', fee('USD', 10_000), at), 9_950);
   assert.equal(book.premiumCents('com', fee('CHF', 10_000), at), undefined);
 });

@@ -1,4 +1,6 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { HttpReply } from '../../../kernel/http/operation.ts';
+import { NOT_KEPT } from '../../list-page.ts';
 import type { WorkspaceRead } from '../../operation.ts';
 import { type DomainRow, ownDomain } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
@@ -14,16 +16,20 @@ export function getDelegationSigners({ clock, registry }: SignerDependencies) {
     db,
     caller,
     params,
-  }: WorkspaceRead<{ params: DelegationSignersPath }>): Promise<DelegationSigners> => {
+  }: WorkspaceRead<{ params: DelegationSignersPath }>): Promise<HttpReply<DelegationSigners>> => {
     const row = await ownDomain(workspaceDb(db, caller.workspaceId), params.name);
     try {
-      return showSigners(row, await readAtRegistry(registry, row), clock.now());
+      return reply(showSigners(row, await readAtRegistry(registry, row), clock.now()));
     } catch (error) {
       const isAway = error instanceof ApiError && error.code === 'internal';
       if (!isAway || row.snapshot === null) throw error;
-      return showSigners(row, row.snapshot, row.synced_at);
+      return reply(showSigners(row, row.snapshot, row.synced_at));
     }
   };
+}
+
+function reply(signers: DelegationSigners): HttpReply<DelegationSigners> {
+  return new HttpReply(200, signers, NOT_KEPT);
 }
 
 export function showSigners(

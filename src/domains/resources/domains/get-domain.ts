@@ -5,13 +5,14 @@ import type { WorkspaceRead } from '../../operation.ts';
 import { findLiveOrder } from '../../orders/index.ts';
 import { type DomainRow, ownDomain, syncDomain } from '../../portfolio/index.ts';
 import { toEuros } from '../../prices/money.ts';
-import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
+import { type RegistryDomain, type RegistryHolder, RegistryUnavailable } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { offerRestoration } from '../../restorations/index.ts';
+import { offerTrade } from '../../trades/index.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
 import { renderDetails } from './render-domain.ts';
-import type { DomainDetails, Restoration } from './schema.ts';
+import type { DomainDetails, Restoration, Trade } from './schema.ts';
 
 /**
  * What the registry reports now. While it does not answer within a moment, what it reported last, at `syncedAt`. Throws
@@ -28,9 +29,27 @@ export function getDomain(deps: DomainDependencies) {
       ...renderDetails(row, row.snapshot, deps.nameservers, now),
       renewal: renewalOf(deps.prices, row, await findRenewalOrder(scoped, row.id), now),
       restoration: await showRestoration(deps, row, row.snapshot, isFresh),
+      trade: await showTrade(deps, scoped, row),
     };
     return new HttpReply(200, details, { 'cache-control': 'private, no-store' });
   };
+}
+
+async function showTrade(deps: DomainDependencies, db: WorkspaceDb, row: DomainRow): Promise<Trade | null> {
+  const offer = await offerTrade(deps, db, row);
+  if (offer === undefined) return null;
+  const order = await findLiveOrder(db, row.id, 'trade');
+  return {
+    price: toEuros(offer.priceCents),
+    currency: 'EUR',
+    present: offer.present === undefined ? null : renderHolder(offer.present),
+    next: renderHolder(offer.next),
+    order_id: order?.id ?? null,
+  };
+}
+
+function renderHolder({ name, organization = null }: Trade['next'] | RegistryHolder): Trade['next'] {
+  return { name, organization };
 }
 
 async function showRestoration(

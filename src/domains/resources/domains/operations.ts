@@ -18,8 +18,10 @@ import {
   RenewalOrder,
   RestorationOrder,
   Spending,
+  TradeOrder,
   TransferOrder,
 } from './schema.ts';
+import { tradeDomain } from './trade-domain.ts';
 import { transferDomain } from './transfer-domain.ts';
 
 const SPENDS =
@@ -116,6 +118,23 @@ export function domainOperations(deps: DomainDependencies & ResendDependencies) 
       reply: Spending,
       errors: ['restore_failed', 'pending_operation', ...SPENDING_ERRORS],
       handler: restoreDomain(deps),
+    }),
+    workspace.turn({
+      id: 'domains.trade',
+      method: 'POST',
+      path: '/api/v1/domains/{name}/trade',
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Give a domain its present registrant as its holder',
+      description:
+        'At registries where that is a command of its own, at the price that `trade` of GET /domains/{name} says: PATCH /registrant alone leaves the ' +
+        `domain with the holder that it has there. The registry may ask both holders by mail, which takes days. ${SPENDS}`,
+      idempotent: true,
+      params: DomainPath,
+      body: TradeOrder,
+      reply: Spending,
+      errors: ['trade_failed', 'pending_operation', ...SPENDING_ERRORS],
+      handler: tradeDomain(deps),
     }),
     workspace.turn({
       id: 'domains.delete',

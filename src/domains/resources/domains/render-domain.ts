@@ -34,7 +34,7 @@ export function renderDetails(
   info: RegistryDomain,
   own: readonly string[],
   now: Date,
-): Omit<DomainDetails, 'renewal' | 'restoration'> {
+): Omit<DomainDetails, 'renewal' | 'restoration' | 'trade'> {
   return {
     ...renderEntry({ ...row, snapshot: info }, own, now),
     unicode: toUnicode(row.name).domain,

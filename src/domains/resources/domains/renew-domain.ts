@@ -3,7 +3,7 @@ import { type Deadline, READ_MS } from '../../deadline.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
 import { buy, type OrderRow } from '../../orders/index.ts';
-import { type DomainRow, endOfPaidTerm, ownDomain } from '../../portfolio/index.ts';
+import { type DomainRow, EXPIRY_TOLERANCE_MS, endOfPaidTerm, ownDomain } from '../../portfolio/index.ts';
 import { quote } from '../../prices/quote.ts';
 import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
@@ -62,7 +62,7 @@ async function reportedDomain({ registry }: DomainDependencies, row: DomainRow):
     info = await registry.info(row.name, { timeoutMs: READ_MS });
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    if (row.state === 'active' && row.snapshot !== null) return row.snapshot;
+    if (row.state === 'active' && row.snapshot !== null && !isBehind(row, row.snapshot)) return row.snapshot;
     const message = 'The registry does not answer now. Nothing was charged; repeat the call.';
     throw new ApiError('internal', { message, cause: error });
   }
@@ -70,6 +70,11 @@ async function reportedDomain({ registry }: DomainDependencies, row: DomainRow):
   throw new ApiError('renew_failed', {
     message: `The registry does not report ${row.name} as registered here yet, so there is no term to renew. Nothing was charged; repeat the call later.`,
   });
+}
+
+/** It showed less than was paid for: that was wrong, or is about to change, and an order that moves it would seem to be done already. */
+function isBehind({ billed_until: paidUntil }: DomainRow, { expiresAt }: RegistryDomain): boolean {
+  return paidUntil !== null && new Date(expiresAt).getTime() < paidUntil.getTime() - EXPIRY_TOLERANCE_MS;
 }
 
 function requireWithinCap(

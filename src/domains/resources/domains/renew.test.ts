@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { sql } from 'kysely';
 import type { TestWorkspace } from '../../../../test/support/domains.ts';
 import { refusal, silenceAfter, startOrders } from '../../../../test/support/orders.ts';
 import { eventually } from '../../../../test/support/turns.ts';
+import { workspaceDb } from '../../workspace-scope.ts';
 
 const RENEW_MS = 60_000;
 const service = await startOrders({ simulated: { delays: { createSeconds: 0, renewSeconds: RENEW_MS / 1000 } } });
@@ -220,6 +222,22 @@ describe('a registry that cannot be asked for the term', () => {
     assert.deepEqual(refusal(answer), [422, 'renew_failed']);
     assert.deepEqual(await balance(workspace), before);
   });
+});
+
+test('internal: a term that was shown as ended, and is paid for, is renewed once the registry tells it', async () => {
+  const workspace = await owner('wrong-term.com');
+  const before = await balance(workspace);
+  const rows = workspaceDb(service.db, workspace.workspaceId).updateTable('domains');
+  // As the registry once answered.
+  await rows.set({ snapshot: sql`jsonb_set(snapshot, '{expiresAt}', '"2001-01-01T00:00:00.000Z"')` }).execute();
+  plan('wrong-term.com', [
+    { command: 'info', moment: 'before', fault: 'timeout' },
+    { command: 'renew', moment: 'before', fault: 'timeout' },
+  ]);
+  const answer = await workspace.post('/domains/wrong-term.com/renew', { confirm_price: PRICE });
+  assert.deepEqual(refusal(answer), [500, 'internal']);
+  await later(RENEW_MS);
+  assert.deepEqual(await balance(workspace), before);
 });
 
 test('renew_failed: a name that the registry does not report yet has no term', async () => {

@@ -98,6 +98,20 @@ const Restoration = component(
 );
 export type Restoration = Static<typeof Restoration>;
 
+const holder = Type.Object({ name: Type.String(), organization: nullable(Type.String()) });
+
+const Trade = component(
+  'Trade',
+  Type.Object({
+    price: Type.Number({ description: 'What POST …/trade confirms, in EUR.' }),
+    currency: oneOf(['EUR']),
+    present: nullable(holder, { description: 'Who holds it at its registry; null: that is not known.' }),
+    next: holder,
+    order_id: nullable(Type.String(), { description: 'Of the trade that is under way; null: none is.' }),
+  }),
+);
+export type Trade = Static<typeof Trade>;
+
 export const DomainDetails = component(
   'DomainDetails',
   Type.Object({
@@ -118,6 +132,11 @@ export const DomainDetails = component(
     renewal: Renewal,
     restoration: nullable(Restoration, {
       description: 'What brings it back, while it is in its redemption period; null: it is not, or cannot be.',
+    }),
+    trade: nullable(Trade, {
+      description:
+        'What gives it the registrant of GET /registrant as its holder, where its registry has a command of its own for that; null: it has ' +
+        'that holder, or gets it without.',
     }),
   }),
 );
@@ -200,6 +219,17 @@ export type RenewalOrder = Static<typeof RenewalOrder>;
 export const RestorationOrder = closedObject(payment);
 export type RestorationOrder = Static<typeof RestorationOrder>;
 
+export const TradeOrder = closedObject({
+  ...payment,
+  transfer_lock: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the domain is locked against transfers afterwards, where its TLD locks it; true unless it is false.',
+    }),
+  ),
+});
+export type TradeOrder = Static<typeof TradeOrder>;
+
 export const TransferOrder = closedObject({
   auth_code: Type.String({ minLength: 1, maxLength: 255, description: 'The EPP code of the present registrar.' }),
   ...payment,
@@ -210,7 +240,7 @@ export const Spending = component(
   'Spending',
   Type.Object({
     domain: Type.String(),
-    kind: oneOf(['registration', 'renewal', 'transfer', 'restoration']),
+    kind: oneOf(['registration', 'renewal', 'transfer', 'restoration', 'trade']),
     status: oneOf(['Completed', 'Pending'], {
       description:
         '`Pending`: the registry has taken it, or has not answered yet; GET /orders/{order_id} says what becomes of it, in seconds to minutes mostly, in days of a transfer.',

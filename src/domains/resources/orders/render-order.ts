@@ -24,6 +24,7 @@ export function renderOrder(row: OrderRow): Order {
     paid_with: row.pays_with,
     status: row.notice_until === null ? STATUS[row.state] : 'NoticeRequired',
     failure: row.state === 'failed' ? { error: row.error_code ?? 'internal', message: row.error_message ?? '' } : null,
+    ...(row.holder && { holder: { name: row.holder.name, organization: row.holder.organization ?? null } }),
     ...(row.application_id !== null && { application_id: row.application_id }),
     ...(row.launch_phase && {
       application: {

@@ -19,7 +19,7 @@ export const Order = component(
   'Order',
   Type.Object({
     id: Type.String(),
-    kind: oneOf(['registration', 'renewal', 'transfer', 'restoration']),
+    kind: oneOf(['registration', 'renewal', 'transfer', 'restoration', 'trade']),
     origin: oneOf(['request', 'auto_renew'], { description: 'Who asked for it: a call, or auto-renew.' }),
     domain: Type.String({ description: 'In punycode, lower case.' }),
     duration: Type.Integer({ description: 'Years.' }),
@@ -32,6 +32,12 @@ export const Order = component(
         error: Type.String({ description: 'The code that the spending call answers with.' }),
         message: Type.String({ description: 'For people. May change.' }),
       }),
+    ),
+    holder: Type.Optional(
+      Type.Object(
+        { name: Type.String(), organization: nullable(Type.String()) },
+        { description: 'Of a trade: who is to hold the domain.' },
+      ),
     ),
     application_id: Type.Optional(
       Type.String({

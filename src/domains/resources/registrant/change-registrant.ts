@@ -1,18 +1,21 @@
 /** PATCH /registrant. What takes consents waits for them; the rest is so at once, and the registries of all names are told. */
 import { isDeepStrictEqual } from 'node:util';
+import { ApiError } from '../../../kernel/http/errors.ts';
 import type { WorkspaceChange } from '../../operation.ts';
 import { lockRegistrant, saveRegistrant, type WorkspaceRegistrant } from '../../registrant.ts';
 import {
   consentingTldsOf,
+  countAgentChange,
   endChange,
+  makeChange,
   requestChange,
   tellRegistries,
   wantsConsents,
 } from '../../registrant-changes/index.ts';
 import type { RegistrantContact } from '../../tables.ts';
 import { isSameIdentity, noteRegistrantChange } from '../../verifications/index.ts';
-import { workspaceDb } from '../../workspace-scope.ts';
-import { normalizeEmail } from '../accounts/index.ts';
+import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
+import { contactTexts, normalizeEmail, requirePlain } from '../accounts/index.ts';
 import { type RegistrantDependencies, renderRegistrant } from './get-registrant.ts';
 import type { Registrant, RegistrantChange } from './schema.ts';
 
@@ -22,6 +25,7 @@ type Request = WorkspaceChange<{ body: RegistrantChange }>;
 export function changeRegistrant(deps: RegistrantDependencies) {
   return async ({ body, caller, tx }: Request): Promise<Registrant> => {
     const { clock, prices } = deps;
+    requirePlain({ name: body.name, ...contactTexts(body.contact) });
     const db = workspaceDb(tx, caller.workspaceId);
     const before = await lockRegistrant(db);
     const wanted = {
@@ -31,8 +35,15 @@ export function changeRegistrant(deps: RegistrantDependencies) {
       contact: mergeContact(before.contact, body.contact ?? {}),
     };
     const isOther = !isSameIdentity(before, wanted);
-    const waits =
-      isOther && (wanted.email !== before.email || (await wantsConsents(db, consentingTldsOf(prices, clock.now()))));
+    const consenting = consentingTldsOf(prices, clock.now());
+    const isOtherAddress = wanted.email !== before.email;
+    const waits = isOther && (isOtherAddress || (await wantsConsents(db, consenting)));
+    const locksTransfers = body.transfer_lock ?? true;
+    if (waits && !isOtherAddress && (await agentConsents(deps, db, before, consenting))) {
+      const consented = { present: before, next: wanted, locksTransfers, consentedBy: 'designated_agent' } as const;
+      await makeChange(deps, tx, caller.workspaceId, consented);
+      return renderRegistrant(deps, db, wanted);
+    }
     const after = waits ? withIdentityOf(before, wanted) : wanted;
     await saveRegistrant(db, after);
     if (waits) {
@@ -40,7 +51,7 @@ export function changeRegistrant(deps: RegistrantDependencies) {
       await requestChange(deps, tx, caller.workspaceId, {
         presentEmail: before.email,
         wanted: { name, email, organization: contact.organization ?? null },
-        locksTransfers: body.transfer_lock ?? true,
+        locksTransfers,
       });
     } else if (isOther) {
       await endChange(db, clock.now());
@@ -50,6 +61,24 @@ export function changeRegistrant(deps: RegistrantDependencies) {
     if (!isDeepStrictEqual(after, before)) await tellRegistries(tx, caller.workspaceId, after, clock.now());
     return renderRegistrant(deps, db, after);
   };
+}
+
+/** Whether the registrar consents for the registrant, who has authorized it, at all TLDs that want a consent. Throws `rate_limit_exceeded`. */
+async function agentConsents(
+  { clock }: RegistrantDependencies,
+  db: WorkspaceDb,
+  registrant: WorkspaceRegistrant,
+  consenting: ReturnType<typeof consentingTldsOf>,
+): Promise<boolean> {
+  const others = consenting.filter(({ letsAgent }) => !letsAgent);
+  if (await wantsConsents(db, others)) return false;
+  const now = clock.now();
+  const counted = await countAgentChange(db, registrant, now);
+  if (!(counted instanceof Date)) return counted === 'counted';
+  throw new ApiError('rate_limit_exceeded', {
+    message: 'Too many changes were asked for lately, each of which is mailed. Ask again later.',
+    retryAfterSeconds: Math.ceil((counted.getTime() - now.getTime()) / 1_000),
+  });
 }
 
 /** Who is the registrant now, with what else is wanted of the contact. */

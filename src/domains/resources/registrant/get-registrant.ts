@@ -1,10 +1,13 @@
 import type { Clock } from '../../../kernel/clock/clock.ts';
+import { HttpReply } from '../../../kernel/http/operation.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { NOT_KEPT } from '../../list-page.ts';
 import type { WorkspaceRead } from '../../operation.ts';
 import type { PriceBook } from '../../prices/price-book.ts';
 import { getRegistrant, missingContact, type WorkspaceRegistrant } from '../../registrant.ts';
 import type { Registry } from '../../registry/registry.ts';
 import { type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
+import { renderAgent } from './render-agent.ts';
 import { renderChange } from './render-change.ts';
 import { renderVerification } from './render-verification.ts';
 import type { Registrant } from './schema.ts';
@@ -17,14 +20,15 @@ export interface RegistrantDependencies {
 }
 
 export function showRegistrant(deps: RegistrantDependencies) {
-  return async ({ caller, db }: WorkspaceRead): Promise<Registrant> => {
+  return async ({ caller, db }: WorkspaceRead): Promise<HttpReply<Registrant>> => {
     const scoped = workspaceDb(db, caller.workspaceId);
-    return renderRegistrant(deps, scoped, await getRegistrant(scoped));
+    const registrant = await renderRegistrant(deps, scoped, await getRegistrant(scoped));
+    return new HttpReply(200, registrant, NOT_KEPT);
   };
 }
 
 export async function renderRegistrant(
-  { clock, registry }: RegistrantDependencies,
+  { clock, prices, registry }: RegistrantDependencies,
   db: WorkspaceDb,
   { name, email, contact }: Omit<WorkspaceRegistrant, 'id'>,
 ): Promise<Registrant> {
@@ -47,5 +51,6 @@ export async function renderRegistrant(
     ),
     verification: await renderVerification(db, clock.now()),
     change: await renderChange(db, clock.now()),
+    designated_agent: await renderAgent(prices, db, { email }, clock.now()),
   };
 }

@@ -1,12 +1,16 @@
 import { BASE_PATH, open, workspace } from '../../operation.ts';
+import { showAgentPage } from './agent-page.ts';
 import { cancelChange } from './cancel-change.ts';
 import { changeRegistrant } from './change-registrant.ts';
+import { completeAgent } from './complete-agent.ts';
 import { completeVerification } from './complete-verification.ts';
 import { showConsentPage } from './consent-page.ts';
 import { type RegistrantDependencies, showRegistrant } from './get-registrant.ts';
 import { giveConsent } from './give-consent.ts';
+import { requestAgent } from './request-agent.ts';
 import { requestVerification } from './request-verification.ts';
 import {
+  AgentAuthorized,
   ConsentGiven,
   Registrant,
   RegistrantChange,
@@ -15,6 +19,7 @@ import {
   VerificationDone,
 } from './schema.ts';
 import { showVerificationPage } from './verification-page.ts';
+import { withdrawAgent } from './withdraw-agent.ts';
 
 const MAX_CODE_BYTES = 4_096;
 
@@ -80,6 +85,55 @@ export function registrantOperations(deps: RegistrantDependencies) {
       summary: 'Show the page that a link of a change leads to',
       answers: ['html'],
       handler: showConsentPage,
+    }),
+    workspace.change({
+      id: 'registrant.request_agent',
+      method: 'POST',
+      path: `${BASE_PATH}/registrant/designated-agent`,
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Let the registrar consent to changes of the registrant',
+      description:
+        'As the designated agent of ICANN’s transfer policy, at TLDs where it does so. The link that is mailed authorizes it. Another name or organization then ' +
+        'waits for no mail, and is told by one; another e-mail address takes the consent of both all the same. Nothing is sent where it is authorized already.',
+      status: 202,
+      reply: Registrant,
+      errors: ['rate_limit_exceeded'],
+      handler: requestAgent(deps),
+    }),
+    workspace.change({
+      id: 'registrant.withdraw_agent',
+      method: 'DELETE',
+      path: `${BASE_PATH}/registrant/designated-agent`,
+      posture: 'workspace',
+      scope: 'write',
+      summary: 'Withdraw what lets the registrar consent',
+      description: 'From now on. A link that was mailed leads nowhere any more.',
+      reply: Registrant,
+      handler: withdrawAgent(deps),
+    }),
+    open.change({
+      id: 'registrant.complete_agent',
+      method: 'POST',
+      path: `${BASE_PATH}/registrant/designated-agent/complete`,
+      posture: 'public',
+      summary: 'Authorize the registrar to consent with the code of a mailed link',
+      description: 'Once.',
+      idempotent: true,
+      body: VerificationCode,
+      maxBodyBytes: MAX_CODE_BYTES,
+      reply: AgentAuthorized,
+      errors: ['invalid_token'],
+      handler: completeAgent(deps),
+    }),
+    open.turn({
+      id: 'registrant.agent_page',
+      method: 'GET',
+      path: `${BASE_PATH}/designated-agent`,
+      posture: 'public',
+      summary: 'Show the page that the link of an authorization leads to',
+      answers: ['html'],
+      handler: showAgentPage,
     }),
     workspace.change({
       id: 'registrant.request_verification',

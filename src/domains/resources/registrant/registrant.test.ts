@@ -56,18 +56,27 @@ test('what is absent stays, null removes, and nothing is half done', async () =>
   assert.deepEqual((await workspace.get('/registrant')).body, changed);
 });
 
-test('bad_request: nothing to change, a blank, an unknown member, what is no address', async () => {
+test('bad_request: nothing to change, a blank, an unknown member, what is no address or no line of text', async () => {
   const workspace = await service.owner();
   for (const body of [
     {},
     { contact: {} },
     { name: ' ' },
     { contact: { city: '' } },
+    { name: 'Ada\tKing' },
+    { contact: { street: '1 Mill Lane\r\nFlat 2' } },
     { contact: { planet: 'Earth' } },
     { email: 'nobody' },
   ]) {
     assert.deepEqual(refusal(await workspace.patch('/registrant', body)), [400, 'bad_request'], JSON.stringify(body));
   }
+});
+
+test('a street may have lines', async () => {
+  const workspace = await service.owner();
+  const street = '1 Mill Lane\nFlat 2';
+  const { body, text } = await workspace.patch('/registrant', { contact: { street } });
+  assert.equal(body.contact?.street, street, text);
 });
 
 test('each workspace has its own', async () => {

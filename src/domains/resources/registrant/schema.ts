@@ -66,6 +66,29 @@ const WaitingChange = component(
 );
 export type WaitingChange = Static<typeof WaitingChange>;
 
+const AGENT_STATES = `Whether the registrar consents to changes for the registrant, as the designated agent:
+- \`none\`: nobody has asked for it, or the link was not used in time.
+- \`asked\`: a message with a link was sent, or is about to be.
+- \`given\`: another name or organization is so at once, and is told by mail afterwards.
+- \`withdrawn\``;
+
+const DesignatedAgent = component(
+  'DesignatedAgent',
+  Type.Object({
+    offered: Type.Boolean({
+      description: 'Whether there are TLDs whose changes the registrar consents to for who has authorized it.',
+    }),
+    state: oneOf(['none', 'asked', 'given', 'withdrawn'], { description: AGENT_STATES }),
+    asked_at: nullable(timestamp()),
+    given_at: nullable(timestamp()),
+    withdrawn_at: nullable(timestamp()),
+  }),
+);
+export type DesignatedAgent = Static<typeof DesignatedAgent>;
+
+export const AgentAuthorized = component('DesignatedAgentAuthorized', Type.Object({ status: oneOf(['Given']) }));
+export type AgentAuthorized = Static<typeof AgentAuthorized>;
+
 export const Registrant = component(
   'Registrant',
   Type.Object({
@@ -86,6 +109,7 @@ export const Registrant = component(
     }),
     verification: Verification,
     change: nullable(WaitingChange, { description: 'A change that waits for consents; null: none does.' }),
+    designated_agent: DesignatedAgent,
   }),
 );
 export type Registrant = Static<typeof Registrant>;

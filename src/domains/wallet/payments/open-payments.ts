@@ -1,6 +1,7 @@
 /** The payment provider of a configuration: Stripe where there is a key, and none otherwise. */
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import type { StripeAccount } from '../../../kernel/stripe/connect-stripe.ts';
 import type { Payments } from './payments.ts';
 import { unconfiguredPayments } from './unconfigured-payments.ts';
 
@@ -24,9 +25,7 @@ export async function openPayments({ secretKey, apiUrl, ...rest }: OpenPaymentsO
 }
 
 /** Whether the payment provider takes the key. Throws the obstacle. */
-export async function tryCardPayments(
-  account: Parameters<typeof import('./stripe-payments.ts')['tryStripe']>[0],
-): Promise<void> {
-  const { tryStripe } = await import('./stripe-payments.ts');
+export async function tryCardPayments(account: StripeAccount): Promise<void> {
+  const { tryStripe } = await import('../../../kernel/stripe/connect-stripe.ts');
   await tryStripe(account);
 }

@@ -1,13 +1,12 @@
 /** What Stripe says of disputes: that there is news of one, by its webhook, and what they are, when it is asked. */
 import Stripe from 'stripe';
 import { ApiError } from '../../../kernel/http/errors.ts';
+import { CHARGE_KEY } from '../../../kernel/stripe/charge-key.ts';
 import type { Dispute, PaymentEvent, SignedMessage } from './payments.ts';
 
 /** Older signatures are a replay. Stripe's own default. */
 const TOLERANCE_SECONDS = 300;
 const LISTED = 100;
-/** Of an intent: the idempotency key of the charge that it is. */
-export const KEY_IN_METADATA = 'charge_key';
 
 /** Throws `bad_request` where Stripe has not signed it, and `not_found` without a secret. */
 export function readStripeEvent(stripe: Stripe, secret: string | undefined, message: SignedMessage): PaymentEvent {
@@ -64,7 +63,7 @@ export async function listDisputes(stripe: Stripe, intent: string): Promise<Disp
     isWithdrawn: moves.some((move) => move.amount < 0),
     isReinstated: moves.some((move) => move.amount > 0),
     isLost: status === 'lost',
-    chargeKey: typeof disputed === 'object' ? disputed?.metadata[KEY_IN_METADATA] : undefined,
+    chargeKey: typeof disputed === 'object' ? disputed?.metadata[CHARGE_KEY] : undefined,
   }));
 }
 

@@ -26,12 +26,6 @@ export function failureOf(error: unknown): PaymentFailure | undefined {
   };
 }
 
-/** Whether repeating the call may bring an answer. */
-export function isIndefinite(error: unknown): boolean {
-  const { StripeConnectionError, StripeAPIError, StripeRateLimitError } = Stripe.errors;
-  return [StripeConnectionError, StripeAPIError, StripeRateLimitError].some((kind) => error instanceof kind);
-}
-
 /** Stripe writes these for the card's holder. */
 function shown(message: string): string {
   return message === '' ? 'The card was declined.' : message;

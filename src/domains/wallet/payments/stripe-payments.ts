@@ -11,14 +11,14 @@
  * `payment_method` is Stripe's parameter of that name. A shared payment token (agentic commerce: what an agent grants a
  * seller, `spt_…`) goes into `payment_method_data[shared_payment_granted_token]`, which is in the preview version of the
  * interface alone: https://docs.stripe.com/agentic-commerce/concepts/shared-payment-tokens
- *
- * Stripe keeps an idempotency key for 24 hours. A charge that is repeated after that, by a server that was down meanwhile, is
- * first searched for by the key, which is in the intent's metadata too.
  */
 import Stripe from 'stripe';
 import { type Clock, systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import { CHARGE_KEY, isKeptUnderKey, isKeyForgotten, searchIntent } from '../../../kernel/stripe/charge-key.ts';
+import { connectStripe, type StripeAccount } from '../../../kernel/stripe/connect-stripe.ts';
+import { reportStripeError } from '../../../kernel/stripe/report-error.ts';
 import type {
   CardPage,
   CardPageRequest,
@@ -30,21 +30,11 @@ import type {
   RefundRequest,
   TopUpRequest,
 } from './payments.ts';
-import { KEY_IN_METADATA, listDisputes, listPages, readStripeEvent } from './stripe-disputes.ts';
-import { failureOf, isIndefinite } from './stripe-errors.ts';
+import { listDisputes, listPages, readStripeEvent } from './stripe-disputes.ts';
+import { failureOf } from './stripe-errors.ts';
 
-/** The version that this code was written against; the package's types are of the same one. */
-const API_VERSION = '2026-10-28.endive';
 const SHARED_TOKEN_VERSION = '2026-04-22.preview';
-/** Of one call; a charge takes three at most, within the lease of an order. A longer one is repeated with its key. */
-const TIMEOUT_MS = 15_000;
-/** An hour less than Stripe promises. */
-const KEY_LIFETIME_MS = 23 * 3_600_000;
-
-export interface StripePaymentsOptions {
-  readonly secretKey: string;
-  /** Default: Stripe's. */
-  readonly apiUrl?: string;
+export interface StripePaymentsOptions extends StripeAccount {
   /** Absent: no event is believed. */
   readonly webhookSecret?: string | undefined;
   /** Where the checkout page leads afterwards. */
@@ -52,12 +42,12 @@ export interface StripePaymentsOptions {
   readonly logger: Logger;
   /** Default: the system's, by which Stripe forgets keys. */
   readonly clock?: Clock;
-  readonly timeoutMs?: number;
 }
 
 export function createStripePayments(options: StripePaymentsOptions): Payments {
   const { logger, clock = systemClock, returnUrl } = options;
-  const stripe = connect(options);
+  // A charge takes three calls at most, within the lease of an order. A longer one is repeated with its key.
+  const stripe = connectStripe(options);
   return {
     isConfigured: true,
     charge: (request) => charge(stripe, logger, clock, request),
@@ -99,37 +89,14 @@ export function createStripePayments(options: StripePaymentsOptions): Payments {
   };
 }
 
-type StripeAccount = Pick<StripePaymentsOptions, 'secretKey' | 'apiUrl' | 'timeoutMs'>;
-
-/** Whether Stripe takes the key, for what charges need at least. Throws the obstacle. */
-export async function tryStripe(account: StripeAccount): Promise<void> {
-  await connect(account).paymentIntents.list({ limit: 1 });
-}
-
-function connect({ secretKey, apiUrl, timeoutMs = TIMEOUT_MS }: StripeAccount): Stripe {
-  const url = apiUrl === undefined ? undefined : new URL(apiUrl);
-  return new Stripe(secretKey, {
-    apiVersion: API_VERSION,
-    // Repeating is ours: with our key, and from our own record of the payment.
-    maxNetworkRetries: 0,
-    timeout: timeoutMs,
-    telemetry: false,
-    ...(url === undefined
-      ? {}
-      : {
-          host: url.hostname,
-          port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : url.port,
-          protocol: url.protocol === 'http:' ? 'http' : 'https',
-        }),
-  });
-}
-
 async function charge(stripe: Stripe, logger: Logger, clock: Clock, request: ChargeRequest): Promise<ChargeOutcome> {
   try {
-    const made = isKeyForgotten(clock, request) ? await searchIntent(stripe, request) : undefined;
+    const { idempotencyKey, requestedAt } = request;
+    const isForgotten = requestedAt !== undefined && isKeyForgotten(clock, requestedAt);
+    const made = isForgotten ? await searchIntent(stripe, idempotencyKey) : undefined;
     if (made !== undefined) return await settleIntent(stripe, logger, made);
   } catch (error) {
-    report(logger, error, 'the search for a charge');
+    reportStripeError(logger, error, 'the search for a charge');
     return { kind: 'unknown', reason: reasonOf(error) };
   }
   let created: Intent;
@@ -138,14 +105,10 @@ async function charge(stripe: Stripe, logger: Logger, clock: Clock, request: Cha
   } catch (error) {
     const failure = failureOf(error);
     if (failure !== undefined) return { kind: 'declined', failure };
-    report(logger, error, 'a charge');
+    reportStripeError(logger, error, 'a charge');
     return (await findCharge(stripe, logger, error, request)) ?? { kind: 'unknown', reason: reasonOf(error) };
   }
   return settleIntent(stripe, logger, created);
-}
-
-function isKeyForgotten(clock: Clock, { requestedAt }: ChargeRequest): boolean {
-  return requestedAt !== undefined && clock.now().getTime() - requestedAt.getTime() > KEY_LIFETIME_MS;
 }
 
 type Intent = Pick<Stripe.PaymentIntent, 'id' | 'status'>;
@@ -157,7 +120,7 @@ async function createIntent(stripe: Stripe, request: ChargeRequest): Promise<Int
     currency: 'eur',
     confirm: true,
     description,
-    metadata: { ...request.metadata, [KEY_IN_METADATA]: idempotencyKey },
+    metadata: { ...request.metadata, [CHARGE_KEY]: idempotencyKey },
   };
   if (instrument.kind !== 'shared_payment_token') {
     return stripe.paymentIntents.create(
@@ -212,7 +175,7 @@ async function settleIntent(stripe: Stripe, logger: Logger, created: Intent): Pr
         return { kind: 'declined', failure: current.status === 'requires_payment_method' ? refused : notPresent };
     }
   } catch (error) {
-    report(logger, error, 'a charge under way');
+    reportStripeError(logger, error, 'a charge under way');
     return { kind: 'unknown', reason: reasonOf(error) };
   }
 }
@@ -223,35 +186,21 @@ const notPresent: PaymentFailure = {
   message: 'The bank wants the card’s holder to confirm this payment, and nobody is present. Use another instrument.',
 };
 
-/**
- * Stripe keeps a failure of its own under the key like any answer, and refuses a key whose parameters an update of this
- * program changed: repeating would always give the same answer, so the intent is searched for. Undefined: it is not there yet.
- */
+/** Undefined: there is none, or it is not there yet. */
 async function findCharge(
   stripe: Stripe,
   logger: Logger,
   error: unknown,
-  request: ChargeRequest,
+  { idempotencyKey }: ChargeRequest,
 ): Promise<ChargeOutcome | undefined> {
-  const { StripeAPIError, StripeIdempotencyError } = Stripe.errors;
-  if (!(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) return undefined;
+  if (!isKeptUnderKey(error)) return undefined;
   try {
-    const intent = await searchIntent(stripe, request);
+    const intent = await searchIntent(stripe, idempotencyKey);
     return intent === undefined ? undefined : await settleIntent(stripe, logger, intent);
   } catch (searchError) {
-    report(logger, searchError, 'the search for a charge');
+    reportStripeError(logger, searchError, 'the search for a charge');
     return undefined;
   }
-}
-
-/** Stripe finds intents about a minute after they were made. */
-async function searchIntent(stripe: Stripe, { idempotencyKey }: ChargeRequest): Promise<Intent | undefined> {
-  const quoted = idempotencyKey.replaceAll(/["\\]/g, '\\$&');
-  const { data } = await stripe.paymentIntents.search({
-    query: `metadata["${KEY_IN_METADATA}"]:"${quoted}"`,
-    limit: 1,
-  });
-  return data[0];
 }
 
 async function refund(stripe: Stripe, logger: Logger, request: RefundRequest): Promise<ChargeOutcome> {
@@ -266,7 +215,7 @@ async function refund(stripe: Stripe, logger: Logger, request: RefundRequest): P
     if (error instanceof Stripe.errors.StripeError && error.code === 'charge_already_refunded') {
       return { kind: 'succeeded', reference };
     }
-    report(logger, error, 'a refund');
+    reportStripeError(logger, error, 'a refund');
     const failure = failureOf(error);
     return failure === undefined ? { kind: 'unknown', reason: reasonOf(error) } : { kind: 'declined', failure };
   }
@@ -330,24 +279,12 @@ function refusalOf(logger: Logger, error: unknown): ApiError {
   if (failure?.kind === 'invalid_amount') {
     return new ApiError('payment_failed', { message: failure.message, details: { kind: failure.kind }, cause: error });
   }
-  report(logger, error, 'a top-up');
+  reportStripeError(logger, error, 'a top-up');
   return new ApiError('payment_failed', {
     message: 'The payment page could not be opened. Repeat the call, or leave the payment out and pay later.',
     details: { kind: failure?.kind ?? 'payment_service_unavailable' },
     cause: error,
   });
-}
-
-/** Stripe’s answer names no card; the request is not logged. */
-function report(logger: Logger, error: unknown, what: string): void {
-  const fields = error instanceof Stripe.errors.StripeError ? fieldsOf(error) : { err: error };
-  if (isIndefinite(error)) logger.warn(fields, `${what} at Stripe has no outcome yet`);
-  else logger.error(fields, `${what} at Stripe failed`);
-}
-
-function fieldsOf(error: InstanceType<typeof Stripe.errors.StripeError>) {
-  const { type, code, statusCode, requestId, message } = error;
-  return { type, code, statusCode, requestId, reason: message };
 }
 
 function reasonOf(error: unknown): string {

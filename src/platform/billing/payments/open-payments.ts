@@ -1,5 +1,6 @@
 /** The payment provider of a configuration, loaded when it is first asked: Stripe's package is large. */
 import { ApiError } from '../../../kernel/http/errors.ts';
+import type { StripeAccount } from '../../../kernel/stripe/connect-stripe.ts';
 import type { CardPayments } from './card-payments.ts';
 import type { StripeOptions } from './stripe-payments.ts';
 
@@ -23,9 +24,7 @@ export function createPaymentsOpener(
 }
 
 /** Whether the payment provider takes the key. Throws the obstacle. */
-export async function tryCardPayments(
-  account: Parameters<typeof import('./stripe-payments.ts')['tryStripe']>[0],
-): Promise<void> {
-  const { tryStripe } = await import('./stripe-payments.ts');
+export async function tryCardPayments(account: StripeAccount): Promise<void> {
+  const { tryStripe } = await import('../../../kernel/stripe/connect-stripe.ts');
   await tryStripe(account);
 }

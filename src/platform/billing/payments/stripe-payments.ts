@@ -6,14 +6,14 @@
  *          ─▶ processing                                 unknown, until a later call finds it ended
  *          ─▶ 402 card_error, 400 invalid_request_error  declined
  *          ─▶ no answer, 5xx, 409, 429, 401              unknown: an earlier call with the key may have charged
- *
- * Stripe keeps an idempotency key for 24 hours: a charge that is repeated after that is searched for by the key first, which
- * is in the intent's metadata too.
  */
 import Stripe from 'stripe';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import { CHARGE_KEY, isKeptUnderKey, isKeyForgotten, searchIntent } from '../../../kernel/stripe/charge-key.ts';
+import { connectStripe, type StripeAccount } from '../../../kernel/stripe/connect-stripe.ts';
+import { reportStripeError } from '../../../kernel/stripe/report-error.ts';
 import type {
   Amount,
   CardPayments,
@@ -27,29 +27,19 @@ import type {
 } from './card-payments.ts';
 import { labelOf, readStripeEvent } from './stripe-events.ts';
 
-/** The version that this code was written against; the package's types are of the same one. */
-const API_VERSION = '2026-10-28.endive';
-const TIMEOUT_MS = 15_000;
-const KEY_IN_METADATA = 'charge_key';
-/** An hour less than Stripe promises. */
-const KEY_LIFETIME_MS = 23 * 3_600_000;
 const REFUNDS_LISTED = 100;
 const DISPUTES_LISTED = 100;
 
-export interface StripeOptions {
-  readonly secretKey: string;
-  /** Default: Stripe's. */
-  readonly apiUrl?: string | undefined;
+export interface StripeOptions extends StripeAccount {
   /** Absent: no event is believed. */
   readonly webhookSecret: string | undefined;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly timeoutMs?: number;
 }
 
 export function createStripePayments(options: StripeOptions): CardPayments {
   const { logger, clock, webhookSecret } = options;
-  const stripe = connect(options);
+  const stripe = connectStripe(options);
   const ask = <Value>(what: string, call: () => Promise<Value>): Promise<Value> =>
     call().catch((error: unknown) => {
       throw refusalOf(logger, what, error);
@@ -89,31 +79,6 @@ async function listDisputes(stripe: Stripe, intentId: string): Promise<Dispute[]
     isWithdrawn: moves.some((move) => move.amount < 0),
     isReinstated: moves.some((move) => move.amount > 0),
   }));
-}
-
-type StripeAccount = Pick<StripeOptions, 'secretKey' | 'apiUrl' | 'timeoutMs'>;
-
-/** Whether Stripe takes the key, for what charges need at least. Throws the obstacle. */
-export async function tryStripe(account: StripeAccount): Promise<void> {
-  await connect(account).paymentIntents.list({ limit: 1 });
-}
-
-function connect({ secretKey, apiUrl, timeoutMs = TIMEOUT_MS }: StripeAccount): Stripe {
-  const url = apiUrl === undefined ? undefined : new URL(apiUrl);
-  return new Stripe(secretKey, {
-    apiVersion: API_VERSION,
-    // Repeating is ours: with our key, and from our own record of the payment.
-    maxNetworkRetries: 0,
-    timeout: timeoutMs,
-    telemetry: false,
-    ...(url === undefined
-      ? {}
-      : {
-          host: url.hostname,
-          port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : url.port,
-          protocol: url.protocol === 'http:' ? 'http' : 'https',
-        }),
-  });
 }
 
 function metadataOf({ organizationId, paymentId }: PaymentLabel) {
@@ -182,13 +147,13 @@ function idOf(reference: string | { readonly id: string } | null): string | null
 
 async function charge(stripe: Stripe, logger: Logger, clock: Clock, request: ChargeRequest): Promise<ChargeOutcome> {
   try {
-    const isForgotten = clock.now().getTime() - request.requestedAt.getTime() > KEY_LIFETIME_MS;
-    const made = isForgotten ? await searchIntent(stripe, request.idempotencyKey) : undefined;
+    const { idempotencyKey, requestedAt } = request;
+    const made = isKeyForgotten(clock, requestedAt) ? await searchIntent(stripe, idempotencyKey) : undefined;
     return await settleIntent(stripe, made ?? (await createIntent(stripe, request)));
   } catch (error) {
     const declined = declineOf(error);
     if (declined !== undefined) return declined;
-    report(logger, 'a charge', error);
+    reportStripeError(logger, error, 'a charge');
     return (await findCharge(stripe, logger, error, request)) ?? { kind: 'unknown' };
   }
 }
@@ -208,7 +173,7 @@ function createIntent(stripe: Stripe, request: ChargeRequest): Promise<Intent> {
       description: 'Credits',
       // Nobody can be led to another page.
       automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
-      metadata: { ...metadataOf(label), [KEY_IN_METADATA]: idempotencyKey },
+      metadata: { ...metadataOf(label), [CHARGE_KEY]: idempotencyKey },
     },
     { idempotencyKey },
   );
@@ -252,55 +217,27 @@ function declineOf(error: unknown): ChargeOutcome | undefined {
   return declined(`The payment service refused the charge: ${error.message}`);
 }
 
-/**
- * Stripe keeps a failure of its own under the key like any answer, and refuses a key whose parameters an update of this
- * program changed: repeating would always give the same answer, so the intent is searched for. Undefined: it is not there yet.
- */
+/** Undefined: there is none, or it is not there yet. */
 async function findCharge(
   stripe: Stripe,
   logger: Logger,
   error: unknown,
   { idempotencyKey }: ChargeRequest,
 ): Promise<ChargeOutcome | undefined> {
-  const { StripeAPIError, StripeIdempotencyError } = Stripe.errors;
-  if (!(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) return undefined;
+  if (!isKeptUnderKey(error)) return undefined;
   try {
     const intent = await searchIntent(stripe, idempotencyKey);
     return intent === undefined ? undefined : await settleIntent(stripe, intent);
   } catch (searchError) {
-    report(logger, 'the search for a charge', searchError);
+    reportStripeError(logger, searchError, 'the search for a charge');
     return undefined;
   }
-}
-
-/** Stripe finds intents about a minute after they were made. */
-async function searchIntent(stripe: Stripe, idempotencyKey: string): Promise<Intent | undefined> {
-  const quoted = idempotencyKey.replaceAll(/["\\]/g, '\\$&');
-  const { data } = await stripe.paymentIntents.search({
-    query: `metadata["${KEY_IN_METADATA}"]:"${quoted}"`,
-    limit: 1,
-  });
-  return data[0];
 }
 
 function refusalOf(logger: Logger, what: string, error: unknown): ApiError {
   if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code?.startsWith('amount_') === true) {
     return new ApiError('invalid_amount', { param: 'amount_cents', cause: error });
   }
-  report(logger, what, error);
+  reportStripeError(logger, error, what);
   return new ApiError('stripe_error', { cause: error });
-}
-
-/** Stripe's answer names no card; the request is not logged. */
-function report(logger: Logger, what: string, error: unknown): void {
-  if (!(error instanceof Stripe.errors.StripeError)) {
-    logger.error({ err: error }, `${what} at Stripe failed`);
-    return;
-  }
-  const { type, code, statusCode, requestId, message } = error;
-  const { StripeConnectionError, StripeAPIError, StripeRateLimitError } = Stripe.errors;
-  const mayPass = [StripeConnectionError, StripeAPIError, StripeRateLimitError].some((kind) => error instanceof kind);
-  const fields = { type, code, statusCode, requestId, reason: message };
-  if (mayPass) logger.warn(fields, `${what} at Stripe has no answer yet`);
-  else logger.error(fields, `${what} at Stripe failed`);
 }

@@ -202,6 +202,18 @@ test('a wish to hide lesser data alone says nothing of the person', () => {
   assert.equal(contactWith('email'), false);
 });
 
+test('a message is read whatever its queue says of their number', () => {
+  for (const attributes of ['id="7"', 'id="7" count="many"', 'id="7" count="99999999999999"']) {
+    const { queue } = readResponse(
+      parseXml(
+        Buffer.from(`<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><response><result code="1301"><msg>ok</msg></result>
+          <msgQ ${attributes}><msg>closed on Sunday</msg></msgQ><trID><svTRID>1</svTRID></trID></response></epp>`),
+      ),
+    );
+    assert.deepEqual([queue?.id, queue?.count, queue?.text], ['7', 1, 'closed on Sunday'], attributes);
+  }
+});
+
 test('times of other servers are understood: without a zone, with an offset, with many digits', () => {
   const read = (at: string) =>
     readDomainData(

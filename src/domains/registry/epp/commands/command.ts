@@ -10,6 +10,7 @@ import { type DomainCommand, domainCodecs } from './domain-commands.ts';
 import { type HostCommand, hostCodecs } from './host.ts';
 import { type LoginCommand, loginElement, loginExtensions, readLogin } from './login.ts';
 import { findSubProduct, subProductElement } from './name-store.ts';
+import { findTrade, type TradeCommand, tradeElement } from './trade.ts';
 
 export type PollCommand =
   | { readonly kind: 'poll'; readonly operation: 'req' }
@@ -19,7 +20,7 @@ export type ObjectCommand = (DomainCommand | ContactCommand | HostCommand | Bala
   /** Where one server is of several registries: for which one it is. */
   readonly subProduct?: string | undefined;
 };
-export type EppCommand = LoginCommand | { readonly kind: 'logout' } | PollCommand | ObjectCommand;
+export type EppCommand = LoginCommand | { readonly kind: 'logout' } | PollCommand | TradeCommand | ObjectCommand;
 
 export type Request =
   | { readonly kind: 'hello' }
@@ -48,13 +49,14 @@ export function helloElement(): XmlElement {
 
 /** The root of the document for a command. */
 export function commandElement(command: EppCommand, clTRID: string): XmlElement {
+  if (command.kind === 'domain:trade') return tradeElement(command, clTRID);
   const { verb, extensions } = encode(command);
   return epp('epp', [
     epp('command', [verb, extensions.length > 0 ? epp('extension', extensions) : undefined, epp('clTRID', clTRID)]),
   ]);
 }
 
-function encode(command: EppCommand): { verb: XmlElement; extensions: readonly XmlElement[] } {
+function encode(command: Exclude<EppCommand, TradeCommand>): { verb: XmlElement; extensions: readonly XmlElement[] } {
   switch (command.kind) {
     case 'login':
       return { verb: loginElement(command), extensions: loginExtensions(command) };
@@ -77,7 +79,8 @@ function pollAttributes(command: PollCommand): Record<string, string> {
 
 /** The client's id of a command, if its element can be found at all: for the answer to one that is at fault. */
 export function findTransactionId(root: XmlElement): string | undefined {
-  const text = findText(findChild(root, 'command', EPP), 'clTRID');
+  const extension = findChild(root, 'extension', EPP)?.children[0];
+  const text = findText(findChild(root, 'command', EPP) ?? (extension && findChild(extension, 'command')), 'clTRID');
   return text !== undefined && text.length <= 64 ? text : undefined;
 }
 
@@ -85,19 +88,28 @@ export function findTransactionId(root: XmlElement): string | undefined {
 export function readRequest(root: XmlElement): Request {
   if (root.uri !== EPP || root.local !== 'epp') throw new EppFault(2001, `the root is ${root.local}, not epp`);
   if (findChild(root, 'hello') !== undefined) return { kind: 'hello' };
+  const trade = findTrade(root);
+  if (trade !== undefined) {
+    requireTransactionId(trade.clTRID);
+    return { kind: 'command', ...trade, extensionUris: [trade.command.uri] };
+  }
   const command = findChild(root, 'command');
   if (command === undefined) throw new EppFault(2000, 'there is neither a command nor a hello');
   const extensions = findChild(command, 'extension')?.children ?? [];
   const clTRID = findText(command, 'clTRID');
-  if (clTRID !== undefined && (clTRID.length < 3 || clTRID.length > 64)) {
-    throw new EppFault(2004, 'clTRID has 3 to 64 characters');
-  }
+  requireTransactionId(clTRID);
   return {
     kind: 'command',
     command: readCommand(command, extensions),
     clTRID,
     extensionUris: extensions.map(({ uri }) => uri),
   };
+}
+
+function requireTransactionId(clTRID: string | undefined): void {
+  if (clTRID !== undefined && (clTRID.length < 3 || clTRID.length > 64)) {
+    throw new EppFault(2004, 'clTRID has 3 to 64 characters');
+  }
 }
 
 function readCommand(command: XmlElement, extensions: readonly XmlElement[]): EppCommand {

@@ -93,12 +93,17 @@ function readReasons(results: readonly XmlElement[]): string | undefined {
 function readQueue(queue: XmlElement): MessageQueue {
   const message = findChild(queue, 'msg');
   return {
-    count: readInteger(queue.attributes.count ?? '', 'count', 0, 999_999_999),
+    count: readCount(queue),
     id: queue.attributes.id ?? '',
     queuedAt: readQueuedAt(queue),
     // A message may hold elements of the registry's own.
     text: message === undefined ? undefined : allText(message).trim() || undefined,
   };
+}
+
+/** Not worth losing a message for. */
+function readCount({ attributes: { count = '' } }: XmlElement): number {
+  return /^\d{1,9}$/.test(count) ? Number(count) : 1;
 }
 
 /** Not worth losing a message for. */

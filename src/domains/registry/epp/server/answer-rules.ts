@@ -6,7 +6,7 @@ import type { ChooseDelivery, DeliveredCommand, Delivery } from './deliveries.ts
 
 /** Of names, unless `contact`, `host`, `poll` or `login`. A restoration is an update (RFC 3915). */
 export const RULED_COMMANDS = [
-  ...['check', 'info', 'create', 'renew', 'transfer', 'update', 'delete'],
+  ...['check', 'info', 'create', 'renew', 'transfer', 'trade', 'update', 'delete'],
   ...['contact', 'host', 'poll', 'login'],
 ] as const;
 

@@ -12,11 +12,10 @@ import { checkResultsElement } from '../commands/domain-results.ts';
 import { EppFault } from '../epp-fault.ts';
 import { CONTACT } from '../namespaces.ts';
 import { type Answer, answerOf, type CommandContext, required } from './answers.ts';
+import { checkIdentity } from './trades.ts';
 
-export async function answerContactCommand(
-  { core, habits, session }: CommandContext,
-  command: ContactCommand,
-): Promise<Answer> {
+export async function answerContactCommand(context: CommandContext, command: ContactCommand): Promise<Answer> {
+  const { core, habits, session } = context;
   if (habits.contacts === 'no_disclose' && 'disclose' in command && command.disclose !== undefined) {
     throw new EppFault(2102, 'disclose: what is shown of contacts is not for registrars to say');
   }
@@ -34,6 +33,7 @@ export async function answerContactCommand(
         data: createdContactElement({ id, createdAt: createdAt.toISOString() }),
       }));
     case 'contact:update':
+      await checkIdentity(context, command);
       return answerOf(await core.updateContact(session, updateOf(command)));
     case 'contact:delete':
       return answerOf(await core.deleteContact(session, command));

@@ -44,6 +44,7 @@ import {
   isApplicationOnly,
   launchOf,
 } from './launches.ts';
+import { checkHolder } from './trades.ts';
 
 export async function answerDomainCommand(context: CommandContext, command: DomainCommand): Promise<Answer> {
   const { core, session } = context;
@@ -234,6 +235,7 @@ async function answerUpdate(context: CommandContext, command: DomainUpdateComman
     }));
   }
   requireInterface(context.habits, ds?.by);
+  await checkHolder(context, command);
   const reply = await core.updateDomain(session, {
     name,
     ...(registrant === undefined ? {} : { registrant }),

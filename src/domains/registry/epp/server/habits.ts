@@ -56,6 +56,8 @@ export interface ServerHabits {
   readonly claims?: ReadonlyMap<string, string> | undefined;
   /** Names of these zones come with a signed mark alone. `applications`: each create is an application, which the registry decides about later. */
   readonly sunrise?: { readonly zones: readonly string[]; readonly applications: boolean } | undefined;
+  /** The namespace of the extension by which another holder is a trade. Undefined: it is an update. */
+  readonly tradeUri?: string | undefined;
   /** Other phases of launches, each of its zones. */
   readonly launches?: readonly ServedLaunch[] | undefined;
   /** The mapping and the tables in one of which an internationalized name has to be registered. Undefined: it needs none. */
@@ -71,12 +73,13 @@ export const DEFAULT_HABITS: ServerHabits = {
 };
 
 export function extensionUrisOf(habits: ServerHabits): string[] {
-  const { claims, dnssec, feeUris, idn, launches, subProducts, sunrise } = habits;
+  const { claims, dnssec, feeUris, idn, launches, subProducts, sunrise, tradeUri } = habits;
   return [
     ...(dnssec === 'none' ? [] : [SEC_DNS]),
     ...[RGP, ...feeUris, LOGIN_SEC, CHANGE_POLL, SECURE_AUTH_INFO],
     ...(subProducts === undefined ? [] : [NAME_STORE]),
     ...(idn === undefined ? [] : [idn.uri]),
+    ...(tradeUri === undefined ? [] : [tradeUri]),
     ...(claims === undefined && launches === undefined && sunrise === undefined ? [] : [LAUNCH]),
   ];
 }

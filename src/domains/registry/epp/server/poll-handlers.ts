@@ -9,6 +9,7 @@ import { element } from '../xml/element.ts';
 import { type Answer, type AnswerParts, agreedExtensions, answerOf, type CommandContext } from './answers.ts';
 import { transferData } from './domain-handlers.ts';
 import { applicationEndOf } from './launches.ts';
+import { tradeExtension } from './trades.ts';
 
 export async function answerPoll(context: CommandContext, command: PollCommand): Promise<Answer> {
   const { core, session } = context;
@@ -38,6 +39,8 @@ async function presentMessage(context: CommandContext, message: PollMessage): Pr
     }
     case 'transfer':
       return { data: transferElement(transferData(data.transfer)) };
+    case 'trade':
+      return { extensions: tradeExtension(context, data.trade) };
     case 'announcement':
       return {};
     case 'lowBalance':

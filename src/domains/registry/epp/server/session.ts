@@ -35,6 +35,7 @@ import { extensionUrisOf, objectUrisOf, type ServerHabits } from './habits.ts';
 import { answerHostCommand } from './host-handlers.ts';
 import { answerPoll } from './poll-handlers.ts';
 import { answerForSubProduct } from './sub-products.ts';
+import { answerTrade } from './trades.ts';
 
 /** Sessions that are logged in, by registrar. */
 export interface SessionCounter {
@@ -170,6 +171,7 @@ export class EppSession {
     const { clock } = this.#options;
     const context: CommandContext = { clock, core, habits, session, extensionUris: login.extensionUris };
     if (command.kind === 'poll') return answerPoll(context, command);
+    if (command.kind === 'domain:trade') return answerTrade(context, command);
     if (!login.objectUris.has(uriOf(command))) throw new EppFault(2307, 'the object was not agreed on at login');
     if (countChecked(command) > MAX_CHECKED) throw new EppFault(2306, `a check names at most ${MAX_CHECKED} objects`);
     return answerForSubProduct(context, command, () => answerObjectCommand(context, command));
@@ -222,7 +224,7 @@ function answerObjectCommand(context: CommandContext, command: ObjectCommand): P
   return answerHostCommand(context, command);
 }
 
-type Of<Prefix extends string> = Extract<EppCommand, { kind: `${Prefix}:${string}` }>;
+type Of<Prefix extends string> = Extract<ObjectCommand, { kind: `${Prefix}:${string}` }>;
 
 function isDomainCommand(command: ObjectCommand): command is Of<'domain'> {
   return command.kind.startsWith('domain:');
