@@ -27,7 +27,7 @@ import { noteUnassigned } from './unassigned-names.ts';
 const PENDING_CHECK_MS = 30_000;
 const PENDING_TRANSFER_CHECK_MS = 900_000;
 /** Nothing comes of looking at it but by the registry's message, or by its end. */
-export const APPLICATION_LOOK_MS = 3_600_000;
+const APPLICATION_LOOK_MS = 3_600_000;
 /** A command that is pending for longer is sent again, which ends in a definite answer. */
 const PENDING_LIMIT_MS = 14 * 86_400_000;
 

@@ -21,7 +21,7 @@ import { type Zones, zonesByRegistry } from '../registry/routing-registry.ts';
 import { inBackground, withSignal } from '../registry/turns/command-turn.ts';
 import type { OrderKind } from '../tables.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
-import { APPLICATION_LOOK_MS, leaseAndAdvanceOrder } from './advance-order.ts';
+import { leaseAndAdvanceOrder } from './advance-order.ts';
 import { applicationFailure, explainMoney, isAboutApplication } from './applications.ts';
 import { deferMessage, followDeferred } from './deferred-messages.ts';
 import type { OrderDependencies } from './dependencies.ts';
@@ -29,7 +29,7 @@ import { readEvidence } from './evidence.ts';
 import { lookAtFailedOrders } from './failed-acquisitions.ts';
 import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
-import { completeOrder, failOrder, markPending } from './settle-order.ts';
+import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
 import { createUnansweredNames, type UnansweredNames } from './unanswered-names.ts';
 import { keepUnknownMessage } from './unknown-messages.ts';
@@ -201,7 +201,7 @@ async function applyMessage(deps: OrderDependencies, member: RegistryMember, mes
       return announceTransfer(deps.db, name, deps.clock.now());
     case 'notice':
       deps.logger.info({ registry, name, kind, text }, 'message of the registry');
-      return message.applicationId === undefined ? undefined : noteApplication(deps, message);
+      return;
     case 'low_balance':
       deps.logger.error({ registry, text }, 'the registry says that our account there has little left');
       return message.balance === undefined ? undefined : noteBalance(deps, member, message.balance);
@@ -221,14 +221,6 @@ async function completeByName(deps: OrderDependencies, name: string, kind: Order
   const isAnnounced = queuedAt.getTime() >= order.created_at.getTime() - CLOCK_TOLERANCE_MS;
   const evidence = await readEvidence(deps, order, info, { isAnnounced });
   if (evidence === 'done') await completeOrder(deps, order, info);
-}
-
-/** The registry works on an application: of one whose answer was lost it is known now that it has arrived. */
-async function noteApplication(deps: OrderDependencies, message: RegistryMessage): Promise<void> {
-  const order = await findLiveOrderOfName(systemDb(deps.db), message.name, 'registration');
-  if (order?.application_id !== null || !isAboutApplication(order, message)) return;
-  const nextLookAt = new Date(deps.clock.now().getTime() + APPLICATION_LOOK_MS);
-  await markPending(deps, order, nextLookAt, message.applicationId);
 }
 
 /**

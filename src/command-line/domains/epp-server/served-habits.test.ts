@@ -9,8 +9,9 @@ import { openRawClient, type RawClient, silent, testTls } from '../../../../test
 import { DAY_MS, done } from '../../../../test/support/simulated-registry.ts';
 import { commandElement, type EppCommand } from '../../../domains/registry/epp/commands/command.ts';
 import type { TradeCommand } from '../../../domains/registry/epp/commands/trade.ts';
-import { EPP, frnicUri } from '../../../domains/registry/epp/namespaces.ts';
+import { EPP, FEE, frnicUri } from '../../../domains/registry/epp/namespaces.ts';
 import { writeXml } from '../../../domains/registry/epp/xml/write-xml.ts';
+import type { LaunchPhaseName } from '../../../domains/registry/registry.ts';
 import { readBill } from '../../../domains/registry/simulated/index.ts';
 import { createManualClock } from '../../../kernel/clock/clock.ts';
 import type { Habits } from './habits-schema.ts';
@@ -188,6 +189,24 @@ test('in a sunrise names are taken with a signed mark alone', async () => {
   await codeOf(client, contact('MARKED'));
   assert.match((await client.ask(creation('brand.net', 'MARKED')))?.[1] ?? '', /signed mark/);
   assert.equal(await codeOf(client, creation('brand.com', 'MARKED')), 1001);
+});
+
+test('in a phase of a launch names come with its name, and cost an application beside their registration', async () => {
+  const phase = { phase: 'custom', name: 'founders' } as const;
+  const launches = [{ ...phase, zones: ['net'], applications: true, application_fee: 80 }];
+  const { core, open } = await serve({ sells: { tlds: ['com', 'net'] }, protocol: { launches } });
+  const client = await open();
+  assert.match(client.greeting, /launch-1\.0/);
+  await codeOf(client, contact('FOUNDER'));
+  assert.match((await client.ask(creation('brand.net', 'FOUNDER')))?.[1] ?? '', /the phase is custom founders/);
+  const pricesIn = async (asked: LaunchPhaseName) => {
+    const fees = { uri: FEE, commands: [{ name: 'create', years: 1, phase: asked }] } as const;
+    const [, answer = ''] = (await client.ask({ ...check('brand.net'), fees })) ?? [];
+    return [...answer.matchAll(/<fee:fee[^>]*>([^<]*)/g)].map(([, amount]) => Number(amount) * 100);
+  };
+  assert.deepEqual(await pricesIn(phase), [8_000, core.feesOf('brand.net')?.createCents]);
+  assert.deepEqual(await pricesIn({ phase: 'sunrise' }), []);
+  assert.equal(await codeOf(client, creation('outside.com', 'FOUNDER')), 1001);
 });
 
 test('it sells the TLDs of the file, some names at their own price, some not, and has some sold', async () => {
