@@ -53,7 +53,8 @@ const TEST_TIMEOUT_MS = 300_000;
  * Another registrar has to ask for a name before its owner can decide (transfer-out.test.ts), and a name has to be older than its
  * first five days when it is deleted, to be restored (restorations.test.ts). Stripe alone can sign its events (disputes.test.ts). What confirms
  * an address or consents to a change comes by mail (verifications.test.ts, registrant-changes.test.ts). An order waits for a notice where its
- * registry was silent (unsaid-terms.test.ts). Holders are traded at registries that have that (trades.test.ts).
+ * registry was silent (unsaid-terms.test.ts). Holders are traded at registries that have that (trades.test.ts), and
+ * agents consent where a TLD lets them (designated-agent.test.ts).
  */
 const NEVER_DONE = new Set([
   'transfers_out.approve',
@@ -63,6 +64,7 @@ const NEVER_DONE = new Set([
   'orders.accept_notice',
   'payment_events.receive',
   'registrant.complete_agent',
+  'registrant.request_agent',
   'registrant.complete_verification',
   'registrant.consent',
 ]);
