@@ -171,6 +171,7 @@ async function letTimePass(db: Database): Promise<void> {
     `update domains.orders set next_look_at = now() where state not in ('completed', 'failed') and lease_until is null`,
     `update domains.domains set deletion_look_at = now() where deletion_look_at is not null`,
     `update domains.domains set change_look_at = now() where change_look_at is not null`,
+    `update domains.deferred_messages set look_at = now()`,
     `update domains.registry_duties set due_at = now(), idle_count = 0`,
   ]) {
     await db.query({ text, values: [] });

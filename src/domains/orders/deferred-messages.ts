@@ -16,7 +16,7 @@ interface DeferDependencies {
 }
 
 /** Before it is tried again: as long as it has waited, but at least and at most so long. */
-const MIN_AGAIN_MS = 60_000;
+const MIN_AGAIN_MS = 1_000;
 const MAX_AGAIN_MS = 3_600_000;
 /** Then a person has to look. */
 const GIVEN_UP_AFTER_MS = 24 * 3_600_000;
