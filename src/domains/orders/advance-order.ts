@@ -1,12 +1,9 @@
 /** Advances one order as far as it gets now. See order.ts for the states. */
 import { noteCreditRefusal } from '../balances/index.ts';
-import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
-import { getRegistrantOfName, registrantAtRegistry } from '../registrant.ts';
 import { explainFailure, explainRefusal, type Refusal } from '../registry/explain-refusal.ts';
-import type { MutationOutcome, Registrant, Registry, RegistryDomain, RenewCommand } from '../registry/registry.ts';
+import type { Registry, RegistryDomain } from '../registry/registry.ts';
 import { RegistryBusy, RegistryUnavailable } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
-import { addYears } from '../registry/term.ts';
 import { inTurnSince } from '../registry/turns/command-turn.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { applicationFailure, askedApplicationOf, explainMoney } from './applications.ts';
@@ -17,10 +14,10 @@ import { type Evidence, evidenceOrNothing, readEvidence } from './evidence.ts';
 import { keepLease } from './keep-lease.ts';
 import { failureCodeOf, type OrderFailure, type OrderOutcome, type OrderRow, orderOutcome } from './order.ts';
 import { payOrder } from './pay-order.ts';
-import { authCodeContext } from './place-order.ts';
+import { sendCommand } from './send-command.ts';
 import { completeOrder, failOrder, markPending } from './settle-order.ts';
 import { type PriceOutcome, settlePrice } from './settle-price.ts';
-import { countSubmission, findOrder, heldMarkOf, leaseOrder, uncountSubmission, updateOrder } from './store.ts';
+import { countSubmission, findOrder, leaseOrder, uncountSubmission, updateOrder } from './store.ts';
 import { noteUnassigned } from './unassigned-names.ts';
 
 /** Before the next check of an order that the registry has accepted; its message usually comes first. */
@@ -178,7 +175,7 @@ async function pay(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> 
 }
 
 async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRow> {
-  const outcome = await send(deps, order);
+  const outcome = await sendCommand(deps, order);
   switch (outcome.kind) {
     case 'completed': {
       // A registry may report what it has done a little later.
@@ -196,80 +193,6 @@ async function submit(deps: OrderDependencies, order: OrderRow): Promise<OrderRo
     default:
       return outcome satisfies never;
   }
-}
-
-async function send(deps: OrderDependencies, order: OrderRow): Promise<MutationOutcome> {
-  const { registry, vault } = deps;
-  // The id distinguishes the attempts of one order, in our log and in the registry's.
-  const command = {
-    name: order.name,
-    transactionId: `${order.id}.${order.submissions}`,
-    ...(order.registry_fee === null ? {} : { fee: order.registry_fee }),
-  };
-  switch (order.kind) {
-    case 'registration': {
-      const { registrant, isPrivate } = await findRegistrant(deps, order);
-      return registry.create({
-        ...command,
-        years: order.years,
-        registrant,
-        nameservers: deps.nameservers,
-        isPrivate,
-        claimsNotice: order.claims_acceptance ?? undefined,
-        ...heldMarkOf(order),
-        application: order.launch_phase ?? undefined,
-      });
-    }
-    case 'renewal':
-      return renew(registry, order, { ...command, from: order.from_expires_at ?? deps.clock.now() });
-    case 'transfer':
-      return registry.transfer({
-        ...command,
-        years: order.years,
-        authCode: vault.open(order.sealed_auth_code ?? '', authCodeContext(order.workspace_id, order.id)),
-      });
-    case 'restoration':
-      return registry.restore(command);
-    case 'trade': {
-      const { registrant, isPrivate } = await findRegistrant(deps, order);
-      return registry.trade({ ...command, registrant: order.holder ?? registrant, isPrivate });
-    }
-    default:
-      return order.kind satisfies never;
-  }
-}
-
-/** Only the years that the registry has not added by itself. */
-async function renew(
-  registry: Registry,
-  { years }: OrderRow,
-  { from, fee, ...command }: Omit<RenewCommand, 'currentExpiresAt' | 'years'> & { readonly from: Date },
-): Promise<MutationOutcome> {
-  let current = from;
-  if (registry.habitsOf(command.name).autoRenewGraceDays !== undefined) {
-    try {
-      const info = await registry.info(command.name);
-      if (info?.isOurs === true) current = new Date(info.expiresAt);
-    } catch (error) {
-      if (error instanceof RegistryUnavailable) return { kind: 'unknown', reason: error.message };
-      throw error;
-    }
-  }
-  const target = addYears(from, years).getTime() - EXPIRY_TOLERANCE_MS;
-  let missing = 0;
-  while (addYears(current, missing).getTime() < target) missing += 1;
-  if (missing === 0) return { kind: 'completed' };
-  // Of what was asked for all the years, the part of those that are bought there.
-  const agreed = fee === undefined ? {} : { fee: { ...fee, cents: Math.round((fee.cents * missing) / years) } };
-  return registry.renew({ ...command, ...agreed, years: missing, currentExpiresAt: current.toISOString() });
-}
-
-async function findRegistrant(
-  { db }: OrderDependencies,
-  order: OrderRow,
-): Promise<{ registrant: Registrant; isPrivate: boolean }> {
-  const found = await getRegistrantOfName(workspaceDb(db, order.workspace_id), order.domain_id);
-  return { registrant: registrantAtRegistry(found), isPrivate: found.whois_privacy ?? true };
 }
 
 /**
