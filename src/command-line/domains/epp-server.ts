@@ -45,7 +45,7 @@ export function addEppServer(domains: Command): void {
     .addHelpText(
       'after',
       `
-What a registry may do otherwise than others is in its file of habits: examples/registries/ has three, docs/registrar.md
+What a registry may do otherwise than others is in its file of habits: examples/registries/ has four, docs/registrar.md
 explains each member.
 
 Example, with a certificate of your own making:
