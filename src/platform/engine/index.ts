@@ -12,7 +12,7 @@ export { type InputMessage, type PastCall, parseInput } from './input/parse-inpu
 export { type FormatSource, parseResponseFormat } from './input/parse-response-format.ts';
 export type { TurnSkills } from './input/turn-skills.ts';
 export { noteConnection } from './store/connection-waits.ts';
-export { getRun, waitForRest } from './store/get-run.ts';
+export { findRun, getRun, runTakenBack, waitForRest } from './store/get-run.ts';
 export { loadSmithForTurn, type SmithForTurn } from './store/load-smith-turn.ts';
 export { replicasKeepEnding } from './store/replica.ts';
 export { type RunRow, renderUsage, type Surface } from './store/run-row.ts';

@@ -6,7 +6,8 @@
  * and what was streamed cannot be taken back.
  */
 import { ApiError } from '../../kernel/http/errors.ts';
-import { type Engine, readTurnConfig, type ShownFrame } from '../engine/index.ts';
+import { type Engine, findRun, readTurnConfig, runTakenBack, type ShownFrame } from '../engine/index.ts';
+import { tenantDb } from '../store/tenant-db.ts';
 import type { JsonObject } from '../tables.ts';
 import { type CountedUsage, type Segment, type Usage, usedSince } from './segment.ts';
 
@@ -47,7 +48,8 @@ export interface AnswerReader {
 
 /**
  * Shows the segment to the reader. Resolves with its end; undefined when the reader has gone. Throws what the run failed
- * with, `run_cancelled`, and `service_overloaded` when this server goes away and the run goes on elsewhere.
+ * with, `run_cancelled`, `service_overloaded` when this server goes away and the run goes on elsewhere, and
+ * `storage_unavailable` when the database was interrupted and has lost it.
  */
 export async function readAnswer(
   engine: Engine,
@@ -78,6 +80,7 @@ export async function readAnswer(
   if (frames.last !== undefined) return describeEnd(frames.last, usedBefore, frames.refusal);
   if (closed.aborted) return undefined;
   if (end === 'draining') throw serverLeaves();
+  if ((await findRun(tenantDb(engine.db, run.project_id), run.id)) === undefined) throw runTakenBack();
   throw new ApiError('run_failed', {
     message: 'The run has ended without saying how. Read the run, then start it again.',
   });

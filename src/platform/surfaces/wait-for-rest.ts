@@ -4,7 +4,8 @@ import { isOver, type Segment } from './segment.ts';
 
 /**
  * The run once it rests; as it stands when `signal` fires or this server drains first, and then its start is on the disk.
- * `live`: the segment's execution, where this replica has begun it, which saves looking into the store.
+ * `live`: the segment's execution, where this replica has begun it, which saves looking into the store. Throws `storage_unavailable`
+ * where the database was interrupted and has lost the run.
  */
 export async function waitForRest(
   engine: Engine,

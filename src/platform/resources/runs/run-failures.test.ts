@@ -4,7 +4,15 @@ import { type OpenAiBehaviour, startOpenAiUpstream } from '../../../../test/fake
 import { readEvents } from '../../../../test/support/agents.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { collectFrames } from '../../../../test/support/read-frames.ts';
-import { assemble, makeSmith, makeUpstreamSmith, useUpstream } from '../../../../test/support/turns.ts';
+import {
+  assemble,
+  eventually,
+  makeSmith,
+  makeUpstreamSmith,
+  question,
+  type TestSmith,
+  useUpstream,
+} from '../../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
 const platform = await startPlatform({
@@ -228,4 +236,37 @@ test('the cost of a run is exact to the micro-dollar and adds up over its steps'
   upstream.respondWith({ type: 'answer', deltas: ['Hi'], usage: usage(10, 1) });
   assert.equal((await smith.ask('Hello', { model: 'openai/unheard-of' })).body.usage.cost, null);
   assert.equal((await smith.ask('Hello', { model: 'builtin/demo' })).body.usage.cost, 0);
+});
+
+test('a turn that the database lost with a crash is to be asked for again, on every surface that waits', async () => {
+  const text = 'Write 30 words at 20 words per second';
+  const asks = [
+    { ask: (smith: TestSmith) => smith.project.post(smith.runs, question(text)), name: 'a native run' },
+    {
+      ask: ({ id, project }: TestSmith) =>
+        project.post('/v1/chat/completions', { messages: [{ role: 'user', content: text }] }, { 'ic-smith-id': id }),
+      name: 'a completion',
+    },
+    {
+      ask: ({ id, project }: TestSmith) => project.post('/v1/responses', { input: text }, { 'ic-smith-id': id }),
+      name: 'a response',
+    },
+  ];
+  for (const { name, ask } of asks) {
+    const smith = await makeSmith(platform);
+    const answered = ask(smith);
+    // As PostgreSQL comes back when it was killed before the turn's start was on the disk.
+    await eventually(async () => {
+      const values = [smith.project.projectId, smith.id];
+      const { rows } = await platform.db.query({
+        text: 'delete from runs where project_id = $1 and smith_id = $2 returning id',
+        values,
+      });
+      return rows.length > 0 ? true : undefined;
+    }, name);
+    const { status, text: shown, body, headers } = await answered;
+    assert.deepEqual([status, body.error?.code], [503, 'storage_unavailable'], `${name}: ${shown}`);
+    assert.match(body.error.message, /has kept nothing of this turn. Repeat the request/);
+    assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+  }
 });
