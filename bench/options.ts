@@ -16,6 +16,7 @@ export const MEASURES = [
   'lists',
   'search',
   'domains',
+  'daily-look',
   'deliveries',
   'money',
   'schedules',

@@ -7,6 +7,7 @@ import { describeMachine } from './machine.ts';
 import type { BenchContext } from './measures/bench-context.ts';
 import { measureAsk } from './measures/measure-ask.ts';
 import { measureChannels } from './measures/measure-channels.ts';
+import { measureDailyLook } from './measures/measure-daily-look.ts';
 import { measureDeliveries } from './measures/measure-deliveries.ts';
 import { measureDomains } from './measures/measure-domains.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
@@ -47,6 +48,7 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['lists', measureLists],
   ['search', measureSearch],
   ['domains', measureDomains],
+  ['daily-look', measureDailyLook],
   ['deliveries', measureDeliveries],
   ['money', measureMoney],
   ['schedules', measureSchedules],

@@ -160,6 +160,8 @@ interface DomainsTable {
   added_via: 'registration' | 'transfer';
   snapshot: Json<RegistryDomain | null> | null;
   synced_at: Date | null;
+  seen_at: Generated<Date | null>;
+  looked_at: ColumnType<Date | null, never, never>;
   expires_at: Date | null;
   auto_renew: Generated<boolean>;
   whois_privacy: Generated<boolean>;

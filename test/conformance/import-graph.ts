@@ -192,6 +192,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
     paths: [
       'src/domains/auth-codes/',
       'src/domains/changes/',
+      'src/domains/daily-look/',
       'src/domains/deletions/',
       'src/domains/holds/',
       'src/domains/orders/',

@@ -1,19 +1,12 @@
 /**
- * Brings orders to their end: advances those that are due, reads the registry's messages, sends refunds, and refreshes stale
- * snapshots of names. Every replica runs one; leases and unique rows keep two from doing the same work.
+ * Brings orders to their end: advances those that are due, reads the registry's messages, sends refunds, and looks at
+ * names. Every replica runs one; leases and unique rows keep two from doing the same work.
  */
 import pLimit from 'p-limit';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { noteBalance } from '../balances/index.ts';
-import {
-  announceTransfer,
-  areTooManyMissing,
-  findDomainById,
-  findOwner,
-  listStaleDomains,
-  MISSING_LOOK_MS,
-  syncDomain,
-} from '../portfolio/index.ts';
+import { createDailyLooks } from '../daily-look/index.ts';
+import { announceTransfer, findDomainById, findOwner, syncDomain } from '../portfolio/index.ts';
 import { doDuty, expectMessages } from '../registry/duties.ts';
 import { explainFailure } from '../registry/explain-refusal.ts';
 import { RegistryBusy, type RegistryMember, type RegistryMessage, RegistryUnavailable } from '../registry/registry.ts';
@@ -31,24 +24,15 @@ import { failureCodeOf } from './order.ts';
 import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
-import { createUnansweredNames, type UnansweredNames } from './unanswered-names.ts';
 import { keepUnknownMessage } from './unknown-messages.ts';
 
-/** Orders, messages and names of one sweep. */
+/** Orders and messages of one sweep. */
 const BATCH_SIZE = 50;
 /** Orders that are advanced at a time: each mostly waits for the registry or the payment provider. */
 const CONCURRENCY = 5;
 const SWEEP_MS = 1_000;
 /** They are due after days. */
 const FAILED_LOOK_MS = 60_000;
-const STALE_AFTER_MS = 24 * 3_600_000;
-/** Between two queries for a name that the registry has not reported yet. */
-const UNREPORTED_AFTER_MS = 60_000;
-const TOO_MANY_MISSING =
-  'the registry says of more than one name in a thousand that it is not ours: its answers may be wrong. No name is retired, and only ' +
-  'those that are missing are asked about; see `ironcraft domains name missing`';
-/** After so many names in a row about which it gives no answer the registry counts as unreachable. */
-const UNANSWERED_LIMIT = 3;
 /** How far the clocks of the registry and this service may be apart. */
 const CLOCK_TOLERANCE_MS = 300_000;
 
@@ -77,16 +61,7 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
       ),
   );
   const queues = readers.map((read, index) => createWorker(`messages of ${registry.members[index]?.id}`, read));
-  const names = registry.members.map((member) => {
-    const unanswered = createUnansweredNames(deps.clock);
-    return createWorker(`names at ${member.id}`, async (signal) => {
-      // Nothing is written each second for what is due a few times a day.
-      if ((await listNext(deps, member, unanswered, 1)).length === 0) return;
-      await doDuty(deps, { registry: member.id, duty: 'names' }, ({ isKept }) =>
-        inBackground(() => syncStale(deps, member, unanswered, isKept), { signal }),
-      );
-    });
-  });
+  const names = createDailyLooks(deps, sweepMs);
   const failed = zonesByRegistry(registry).map(({ id, zones }) =>
     createPeriodicWorker({
       name: `names that orders did not get at ${id}`,
@@ -162,12 +137,12 @@ async function applyOrDefer(deps: OrderDependencies, member: RegistryMember, mes
 /** That others come first at a registry that takes few commands is as it should be. */
 function logUnread(
   { logger }: OrderDependencies,
-  { domain, id: registry }: Pick<RegistryMember, 'id'> & { readonly domain?: string },
+  { id: registry }: Pick<RegistryMember, 'id'>,
   error: RegistryUnavailable,
   what: string,
 ): void {
   const level = error instanceof RegistryBusy ? 'info' : 'warn';
-  logger[level]({ registry, domain, reason: error.message }, what);
+  logger[level]({ registry, reason: error.message }, what);
 }
 
 async function applyMessage(deps: OrderDependencies, member: RegistryMember, message: RegistryMessage): Promise<void> {
@@ -272,75 +247,4 @@ async function syncLostDomain({ db, registry, clock }: OrderDependencies, name: 
   if (owner === undefined) return;
   const row = await findDomainById(workspaceDb(db, owner.workspace_id), owner.id);
   if (row !== undefined) await syncDomain({ db, registry, now: clock.now() }, row, { isAnnounced: true });
-}
-
-function listStale(
-  { clock, db }: OrderDependencies,
-  { zones }: Pick<RegistryMember, 'zones'>,
-  except: readonly string[],
-  limit: number,
-) {
-  const now = clock.now().getTime();
-  const before = {
-    synced: new Date(now - STALE_AFTER_MS),
-    unreported: new Date(now - UNREPORTED_AFTER_MS),
-    missing: new Date(now - MISSING_LOOK_MS),
-  };
-  return listStaleDomains(systemDb(db), before, { zones, except }, limit);
-}
-
-/** Those about which the registry gave no answer come when no other is due. */
-async function listNext(
-  deps: OrderDependencies,
-  member: RegistryMember,
-  unanswered: UnansweredNames,
-  limit: number,
-): Promise<Awaited<ReturnType<typeof listStale>>> {
-  const later = unanswered.all();
-  const others = await listStale(deps, member, later, limit);
-  return others.length > 0 || later.length === 0 ? others : listStale(deps, member, unanswered.resting(), limit);
-}
-
-/**
- * Refreshes names that were not read for a day, and those that the registry has not reported yet. One about which it gives no answer keeps no
- * other waiting; several in a row say that it gives none at all.
- */
-async function syncStale(
-  deps: OrderDependencies,
-  member: RegistryMember,
-  unanswered: UnansweredNames,
-  isKept: () => Promise<boolean>,
-): Promise<boolean> {
-  const { db, registry, clock, logger } = deps;
-  const { id, zones } = member;
-  const now = clock.now();
-  const stale = await listNext(deps, member, unanswered, BATCH_SIZE);
-  let isStopped = stale.length > 0 && (await areTooManyMissing(db, now, zones));
-  let inARow = 0;
-  for (const { workspace_id: workspaceId, id: domainId, missing_since: missingSince } of stale) {
-    // A registry that answers wrongly is asked about those names alone, until it shows them again.
-    if (isStopped && missingSince === null) continue;
-    if (inARow === UNANSWERED_LIMIT || !(await isKept())) break;
-    const row = await findDomainById(workspaceDb(db, workspaceId), domainId);
-    if (row === undefined) continue;
-    try {
-      const after = await syncDomain({ db, registry, now }, row, { withHosts: true });
-      unanswered.forget(domainId);
-      inARow = 0;
-      const isNewlyMissing = missingSince === null && after !== undefined && after.missing_since !== null;
-      if (!isNewlyMissing) continue;
-    } catch (error) {
-      if (!(error instanceof RegistryUnavailable)) throw error;
-      logUnread(deps, { id, domain: row.name }, error, 'the registry cannot be asked about a name now');
-      if (error instanceof RegistryBusy) break;
-      unanswered.note(domainId);
-      inARow += 1;
-      continue;
-    }
-    logger.warn({ domain: row.name }, 'the registry says that a name is not ours; it stays until that is confirmed');
-    isStopped = await areTooManyMissing(db, now, zones);
-    if (isStopped) logger.error({ domain: row.name }, TOO_MANY_MISSING);
-  }
-  // Whether any are due is known without asking the registry.
-  return true;
 }

@@ -17,6 +17,5 @@ export {
   isUnderZones,
   listActiveAfter,
   listDomains,
-  listStaleDomains,
   lockDomain,
 } from './store.ts';

@@ -123,34 +123,3 @@ export function isUnderZones(zones: Zones): RawBuilder<boolean> {
   if (zones === undefined) return sql<boolean>`true`;
   return 'only' in zones ? isUnder(zones.only) : sql<boolean>`not ${isUnder(zones.not)}`;
 }
-
-/**
- * Active names of every workspace that were last read before these times: first those that the registry says we do not have, then,
- * longest ago first, those that it has reported, and those that it has not. Without those whose ids are in `except`.
- */
-export async function listStaleDomains(
-  db: SystemDb,
-  before: { readonly synced: Date; readonly unreported: Date; readonly missing: Date },
-  { except, zones }: { readonly zones: readonly string[] | undefined; readonly except: readonly string[] },
-  limit: number,
-): Promise<Pick<DomainRow, 'workspace_id' | 'id' | 'missing_since'>[]> {
-  return db
-    .selectFrom('domains')
-    .select(['workspace_id', 'id', 'missing_since'])
-    .where(isActive)
-    .where(isUnder(zones))
-    .where(sql<boolean>`id <> all(${[...except]}::text[])`)
-    .where((where) => where.or([where('missing_seen_at', 'is', null), where('missing_seen_at', '<', before.missing)]))
-    .where((where) =>
-      where.or([
-        where('synced_at', 'is', null),
-        where('synced_at', '<', before.synced),
-        where('missing_since', 'is not', null),
-        where.and([where('snapshot', 'is', null), where('synced_at', '<', before.unreported)]),
-      ]),
-    )
-    .orderBy('missing_since', (order) => order.asc().nullsLast())
-    .orderBy('synced_at', (order) => order.asc().nullsFirst())
-    .limit(limit)
-    .execute();
-}

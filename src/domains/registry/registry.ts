@@ -335,6 +335,8 @@ export interface ReadOptions {
   readonly timeoutMs?: number | undefined;
   /** Of `info`: tell the hosts below the name too, each of which may be a question of its own. */
   readonly withHosts?: boolean | undefined;
+  /** Of `check`: neither fees nor what a launch demands, which may be questions of their own. */
+  readonly onlyAvailability?: boolean | undefined;
 }
 
 /** What a registry does by itself, and asks of registrars. */
@@ -363,6 +365,16 @@ export interface RegistryBalance {
   readonly currency?: string | undefined;
 }
 
+/** What it takes to look at all of a registry's names each day. */
+export interface DailyLook {
+  /** That may be spent on it in a day. */
+  readonly commands: number;
+  /** Names in one `check`. */
+  readonly namesACheck: number;
+  /** Of one `info`, at most. */
+  readonly commandsARead: number;
+}
+
 /** One registry behind the port: what is asked of it alone. */
 export interface RegistryMember {
   /** As metrics, logs and the operator know it. */
@@ -370,6 +382,8 @@ export interface RegistryMember {
   /** The suffixes of the names that are, or would be, there; undefined: of all names. */
   readonly zones: readonly string[] | undefined;
   readonly habits: RegistryHabits;
+  /** Undefined: every name is read, as that costs nothing. */
+  readonly dailyLook?: DailyLook | undefined;
   /** The operator is told once our account there has less than that. */
   readonly warnBelowCents?: number | undefined;
   /** Undefined: the registry does not tell. Throws `RegistryUnavailable`. */

@@ -204,6 +204,7 @@ async function readRegistry(
     locksNewNames: registry.lock_new_names ?? true,
     warnBelowCents: registry.balance === undefined ? undefined : Math.round(registry.balance.warn_below * 100),
     commandRate: commandRateOf(registry, (problem) => note(`${place}.commands`, problem)),
+    dailyLookCommands: registry.daily_look?.commands,
     codeMeanings: quirks.result_codes ?? {},
     lacksPoll: quirks.no_poll ?? false,
   };

@@ -86,6 +86,7 @@ const RegistrySetup = closedObject({
       per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
     }),
   ),
+  daily_look: Type.Optional(closedObject({ commands: Type.Integer({ minimum: 1, maximum: 10_000_000 }) })),
   quirks: Type.Optional(
     closedObject({
       result_codes: Type.Optional(Type.Record(Type.String({ pattern: '^2[0-9]{3}$' }), oneOf(MEANINGS))),

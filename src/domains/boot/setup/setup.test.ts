@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openTestDatabase } from '../../../../test/support/database.ts';
-import { openTestEpp, PASSWORD, testTls } from '../../../../test/support/epp.ts';
+import { openTestEpp, PASSWORD, silent, testTls } from '../../../../test/support/epp.ts';
 import { ConfigError } from '../../../kernel/config/config.ts';
 import { applicationOf, priceCents } from '../../prices/price.ts';
 import { createPriceBook } from '../../prices/price-book.ts';
 import { chooseTable } from '../../registry/epp/idn-tables.ts';
-import { changeEppPassword, tryEppLogin } from '../../registry/epp/index.ts';
+import { changeEppPassword, createEppRegistry, tryEppLogin } from '../../registry/epp/index.ts';
 import { FEE_URIS, feeDraftUri, frnicUri, IDN_LANG, LAUNCH, NAME_STORE, RGP } from '../../registry/epp/namespaces.ts';
 import { readSetup } from './read-setup.ts';
 import { rotatePassword } from './rotate-password.ts';
@@ -73,6 +73,23 @@ test('a registry has the version of the fee extension, and the product, that the
   assert.deepEqual((await read({ extensions: ['rgp'], name_store: true }))?.extensionUris, [RGP, NAME_STORE]);
   for (const wrong of [{ fees: { version: '0.10' } }, { name_store: { com: '' } }, { name_store: 'com' }]) {
     assert.notDeepEqual(await problemsOf({ registries: [{ ...alpha, ...wrong }], tlds: [com] }), []);
+  }
+});
+
+test('what the daily look at a registry’s names may take is in the file, or follows from what it takes in an hour', async () => {
+  const commandsOf = async (members: object) => {
+    const path = await write('look.json', { registries: [{ ...alpha, ...members }], tlds: [com] });
+    const [options] = (await readSetup(path, {})).registries;
+    assert.ok(options);
+    const adapter = createEppRegistry({ ...options, logger: silent });
+    return adapter.members[0]?.dailyLook?.commands;
+  };
+  assert.equal(await commandsOf({}), 36_000);
+  assert.equal(await commandsOf({ commands: { per_second: 20 } }), 36_000);
+  assert.equal(await commandsOf({ commands: { per_minute: 7 } }), 420);
+  assert.equal(await commandsOf({ commands: { per_minute: 7 }, daily_look: { commands: 100 } }), 100);
+  for (const wrong of [{ commands: 0 }, {}, { commands: 10, names: 3 }]) {
+    assert.notDeepEqual(await problemsOf({ registries: [{ ...alpha, daily_look: wrong }], tlds: [com] }), []);
   }
 });
 

@@ -16,7 +16,7 @@ import { EppClient, type EppClientOptions } from './client/epp-client.ts';
 import { askApplication, readLaunchDemand } from './launch-phase.ts';
 import { read, settle } from './outcomes.ts';
 import { readBalance } from './read-balance.ts';
-import { askFee, checkNames, infoDomain, queryTransfer } from './read-domains.ts';
+import { askFee, checkNames, infoDomain, queryTransfer, readsContacts } from './read-domains.ts';
 import { acknowledgeMessage, pollMessage } from './read-messages.ts';
 import { contactIdOf, REQUIRED_CONTACT } from './registrant-contact.ts';
 import { RegistryLink, type RegistryRules } from './registry-link.ts';
@@ -41,6 +41,8 @@ export type EppRegistryOptions = EppClientOptions &
     readonly warnBelowCents?: number | undefined;
     /** What it takes of all processes of the service together, which share a database. Default: anything. */
     readonly commandRate?: CommandRate | undefined;
+    /** See `DailyLook`. Default: those of an hour, at ten a second or at its rate, if that is less. */
+    readonly dailyLookCommands?: number | undefined;
     readonly db?: Database | undefined;
   };
 
@@ -85,6 +87,12 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     id,
     zones: options.zones,
     habits,
+    dailyLook: {
+      commands: options.dailyLookCommands ?? commandsOfAnHour(rate),
+      namesACheck: link.rules.checkBatchSize,
+      // The name, and its registrant.
+      commandsARead: readsContacts(link.rules) ? 2 : 1,
+    },
     warnBelowCents: options.warnBelowCents,
     readBalance: () => read(() => readBalance(link)),
     poll: () => read(() => pollMessage(link)),
@@ -114,4 +122,12 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     start: async () => client.start(),
     stop: () => client.stop(),
   };
+}
+
+const HOUR_MS = 3_600_000;
+const COMMANDS_A_SECOND = 10;
+
+function commandsOfAnHour(rate: CommandRate | undefined): number {
+  const most = (COMMANDS_A_SECOND * HOUR_MS) / 1_000;
+  return rate === undefined ? most : Math.min((rate.commands * HOUR_MS) / rate.perMs, most);
 }

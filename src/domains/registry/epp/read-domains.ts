@@ -37,7 +37,7 @@ import type { RegistryLink } from './registry-link.ts';
 export async function checkNames(
   link: RegistryLink,
   names: readonly string[],
-  { timeoutMs = link.rules.checkTimeoutMs }: ReadOptions = {},
+  { timeoutMs = link.rules.checkTimeoutMs, onlyAvailability = false }: ReadOptions = {},
 ): Promise<Availability[]> {
   const size = link.rules.checkBatchSize;
   const groups = link
@@ -49,7 +49,9 @@ export async function checkNames(
       names: names.slice(index * size, (index + 1) * size),
     })),
   );
-  const found = await Promise.all(batches.map((batch) => checkBatch(batch, startDeadline(timeoutMs))));
+  const found = await Promise.all(
+    batches.map((batch) => checkBatch(batch, startDeadline(timeoutMs), onlyAvailability)),
+  );
   const byName = new Map(found.flat().map((item) => [item.name, item]));
   return names.map((name) => byName.get(name) ?? { name, availability: 'unknown' });
 }
@@ -67,9 +69,13 @@ function byPricedPhase(link: RegistryLink, names: readonly string[]): Omit<Batch
   return [...groups.values()].map((names) => ({ names, phase: pricedPhaseOf(link, names[0] ?? '') }));
 }
 
-async function checkBatch({ link, names, phase }: Batch, deadline: Deadline): Promise<Availability[]> {
+async function checkBatch(
+  { link, names, phase }: Batch,
+  deadline: Deadline,
+  onlyAvailability: boolean,
+): Promise<Availability[]> {
   try {
-    const { fees: rules } = link.rules;
+    const rules = onlyAvailability ? undefined : link.rules.fees;
     const uri = rules === undefined ? undefined : await link.feeUri(deadline.leftMs);
     const ask = (fees?: FeeQuestion) =>
       link.askRepeatable({ kind: 'domain:check', names, fees }, undefined, deadline.leftMs);
@@ -86,7 +92,7 @@ async function checkBatch({ link, names, phase }: Batch, deadline: Deadline): Pr
     const found = readCheckResults(requireData(response, DOMAIN, 'chkData'), 'name').map((result) =>
       availabilityOf(result, fees.get(result.value.toLowerCase())),
     );
-    return await withLaunchDemands(link, found, deadline);
+    return onlyAvailability ? found : await withLaunchDemands(link, found, deadline);
   } catch (error) {
     if (!isRegistryError(error)) throw error;
     return names.map((name) => unknown(name, error.message));
@@ -335,12 +341,18 @@ async function readContact(
   id: string | undefined,
   deadline: Deadline | undefined,
 ): Promise<ContactData | undefined> {
-  const { contactModel, tradeUri } = link.rules;
-  const isOfUse = contactModel === 'objects' || (contactModel === 'no_disclose' && tradeUri !== undefined);
-  if (id === undefined || !isOfUse) return undefined;
+  if (id === undefined || !readsContacts(link.rules)) return undefined;
   const response = await link.askRepeatable({ kind: 'contact:info', id }, undefined, deadline?.leftMs);
   if (response.code === OBJECT_DOES_NOT_EXIST || response.code === NOT_AUTHORIZED) return undefined;
   if (!isSuccess(response.code)) throw refusalOf(response);
   const data = findData(response, CONTACT, 'infData');
   return data === undefined ? undefined : readContactData(data);
+}
+
+/** Whether an object of the registrant's own says something of its name: that it is hidden, or whom it is traded from. */
+export function readsContacts({
+  contactModel,
+  tradeUri,
+}: Pick<RegistryLink['rules'], 'contactModel' | 'tradeUri'>): boolean {
+  return contactModel === 'objects' || (contactModel === 'no_disclose' && tradeUri !== undefined);
 }
