@@ -57,6 +57,8 @@ const registry = createEppRegistry({
   reconnectDelayMaxMs: 20,
   limitDelayMs: 1,
   autoRenewGraceDays: 45,
+  // Half of the names that there are in the end can be read each day.
+  dailyLookCommands: 1_000,
 });
 await registry.start();
 const service = await startDomains({
