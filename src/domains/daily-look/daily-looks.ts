@@ -15,9 +15,10 @@ export function createDailyLooks(deps: DailyLookDependencies, intervalMs: number
         // Nothing is written each second for what is due a few times a day.
         if (!(await looks.areDue())) return;
         await doDuty(deps, { registry: member.id, duty: 'names' }, async ({ isKept }) => {
+          const isToGoOn = async () => !signal.aborted && (await isKept());
           // Each list is due by itself: a long look must not come before orders that were placed meanwhile.
-          const lookAtNext = () => inBackground(() => looks.lookAtNext(isKept), { signal });
-          while (!signal.aborted && (await lookAtNext()));
+          const lookAtNext = () => inBackground(() => looks.lookAtNext(isToGoOn), { signal });
+          while (await lookAtNext());
           // Whether any are due is known without asking the registry.
           return true;
         });

@@ -6,7 +6,7 @@ import { areTooManyMissing, findDomainById, MISSING_LOOK_MS, syncDomain } from '
 import { type Registry, RegistryBusy, type RegistryMember, RegistryUnavailable } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { countNames, type DueName, listDueNames } from './due-names.ts';
-import { chooseReads, readingShare } from './reading-share.ts';
+import { divide, readingShare } from './reading-share.ts';
 import { createUnansweredNames } from './unanswered-names.ts';
 
 export interface DailyLookDependencies {
@@ -19,7 +19,7 @@ export interface DailyLookDependencies {
 /** Looks at the names of one registry. */
 export interface NameLooks {
   areDue(): Promise<boolean>;
-  /** True: there are more. `isKept`: false once another process does this. */
+  /** True: there are more. `isKept`: false once another process does this, or this one stops. */
   lookAtNext(isKept: () => Promise<boolean>): Promise<boolean>;
 }
 
@@ -31,7 +31,7 @@ const TOGETHER_MS = HOUR_MS;
 /** Between two reads of a name that the registry has not reported yet. */
 const UNREPORTED_AFTER_MS = 60_000;
 const ENDS_SOON_MS = 2 * DAY_MS;
-/** To count many names takes some milliseconds. */
+/** To count many names takes some milliseconds, and few may have become many since. */
 const COUNTED_FOR_MS = 60_000;
 const TOO_MANY_MISSING =
   'the registry says of more than one name in a thousand that it is not ours: its answers may be wrong. No name is retired, and only ' +
@@ -98,7 +98,7 @@ export function createNameLooks(deps: DailyLookDependencies, member: RegistryMem
     return !inDoubt;
   }
 
-  /** Those that are taken have been seen; the others are left to be read. Undefined: another process does this now. */
+  /** Those that are taken have been seen; the others are left to be read. Undefined: not all were asked about, as another process does this now. */
   async function check(names: readonly DueName[], isKept: () => Promise<boolean>): Promise<DueName[] | undefined> {
     const size = member.dailyLook?.namesACheck ?? names.length;
     const left: DueName[] = [];
@@ -135,12 +135,9 @@ export function createNameLooks(deps: DailyLookDependencies, member: RegistryMem
     areDue: async () => (await listNext(1)).length > 0,
     async lookAtNext(isKept) {
       const due = await listNext(LIST_SIZE);
-      const reads = chooseReads(due, await share());
-      if (!(await read(reads, isKept))) return false;
-      const left = await check(
-        due.filter((name) => !reads.includes(name)),
-        isKept,
-      );
+      const { toRead, toCheck } = divide(due, await share());
+      if (!(await read(toRead, isKept))) return false;
+      const left = await check(toCheck, isKept);
       return left !== undefined && (await read(left, isKept)) && due.length === LIST_SIZE;
     },
   };
@@ -153,7 +150,8 @@ function createShare({ clock, db }: DailyLookDependencies, { dailyLook, zones }:
     // Where commands cost nothing.
     if (dailyLook === undefined) return 1;
     const now = clock.now().getTime();
-    if (counted === undefined || Math.abs(now - counted.atMs) >= COUNTED_FOR_MS) {
+    const isFresh = counted !== undefined && Math.abs(now - counted.atMs) < COUNTED_FOR_MS;
+    if (counted === undefined || !isFresh || counted.names < LIST_SIZE) {
       counted = { names: await countNames(db, zones), atMs: now };
     }
     return readingShare(counted.names, dailyLook);

@@ -19,12 +19,18 @@ export function readingShare(names: number, { commands, commandsARead, namesAChe
   return Math.max(left / forAll, LEAST_SHARE);
 }
 
-/** Those to read, in the order that they came in; the others are to be checked. */
-export function chooseReads(due: readonly DueName[], share: number): DueName[] {
+/** Those that are read now, and those that are checked, both in the order that they came in. */
+export function divide(
+  due: readonly DueName[],
+  share: number,
+): { readonly toRead: readonly DueName[]; readonly toCheck: readonly DueName[] } {
   const inTurn = due.filter(({ must_read: mustRead }) => !mustRead);
   const longestAgo = inTurn
     .toSorted((a, b) => (a.synced_at?.getTime() ?? 0) - (b.synced_at?.getTime() ?? 0))
-    .slice(0, Math.ceil(share * inTurn.length));
+    .slice(0, Math.max(1, Math.round(share * inTurn.length)));
   const chosen = new Set(longestAgo);
-  return due.filter((name) => name.must_read || chosen.has(name));
+  return {
+    toRead: due.filter((name) => name.must_read || chosen.has(name)),
+    toCheck: inTurn.filter((name) => !chosen.has(name)),
+  };
 }
