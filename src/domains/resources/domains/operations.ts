@@ -39,7 +39,7 @@ export function domainOperations(deps: DomainDependencies & ResendDependencies) 
       posture: 'workspace',
       scope: 'read',
       summary: 'List the portfolio',
-      description: 'In alphabetical order, each as the registry reported it at `syncedAt`: at least once a day.',
+      description: 'In alphabetical order, each as the registry reported it at `syncedAt`: once a day, and of a registrar with very many names every few days.',
       query: DomainPage,
       reply: DomainList,
       handler: listDomains(deps),
