@@ -39,7 +39,8 @@ export function domainOperations(deps: DomainDependencies & ResendDependencies) 
       posture: 'workspace',
       scope: 'read',
       summary: 'List the portfolio',
-      description: 'In alphabetical order, each as the registry reported it at `syncedAt`: once a day, and of a registrar with very many names every few days.',
+      description:
+        'In alphabetical order, each as the registry reported it at `syncedAt`: once a day, and of a registrar with very many names every few days.',
       query: DomainPage,
       reply: DomainList,
       handler: listDomains(deps),
