@@ -205,7 +205,8 @@ async function settleRejection(deps: OrderDependencies, order: OrderRow, rejecti
     if (seen !== 'nothing') return seen;
     if (
       rejection.code === 'pending_transfer' ||
-      (order.kind === 'registration' && rejection.code === 'object_exists')
+      (order.kind === 'registration' && rejection.code === 'object_exists') ||
+      (order.kind === 'transfer' && (await isMoving(deps, order)))
     ) {
       return settleOwnEffect(deps, order, rejection);
     }
@@ -218,6 +219,11 @@ async function settleRejection(deps: OrderDependencies, order: OrderRow, rejecti
     if (info?.isOurs === true) return failAsOurs(deps, order, info, rejection);
   }
   return (await failOrder(deps, order, failureOf(order, rejection))) ?? reread(deps, order);
+}
+
+/** It is being transferred, perhaps by the earlier command, whatever the refusal says. */
+async function isMoving({ registry }: OrderDependencies, { name }: OrderRow): Promise<boolean> {
+  return (await infoOrNothing(registry, name))?.statuses.includes('pendingTransfer') === true;
 }
 
 function failureOf({ kind, name }: OrderRow, rejection: Refusal): OrderFailure {

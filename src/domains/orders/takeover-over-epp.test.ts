@@ -209,6 +209,35 @@ test('a transfer with a wrong code gets nothing, also where the answer is cut of
   }
 });
 
+describe('a transfer of its own, whose answer was cut off, is done', () => {
+  // It takes days, and the command is sent again meanwhile: that is refused as the transfer is pending, or wrongly.
+  for (const wrongly of [['transfer'], ['info', 'transfer'], ['transfer', 'info']] as const) {
+    for (const code of [2303, 2201] as const) {
+      const which = wrongly.join('-and-');
+      test(`though what is asked after it (${which}) is answered wrongly with ${code}`, async () => {
+        const name = `taken-${which}-${code}.com`;
+        const workspace = await owner();
+        // What there is before it, and the command itself, are answered rightly.
+        const left: string[] = [...wrongly];
+        const earlier = new Set(['info', 'transfer']);
+        answerWrongly((command, about) => {
+          if (about !== name || earlier.delete(command) || !left.includes(command)) return undefined;
+          left.splice(left.indexOf(command), 1);
+          return code;
+        });
+        meetOnce('domain:transfer', { kind: 'cut' });
+        await workspace.post(`/domains/${name}/transfer`, { auth_code: 'simulated-auth', confirm_price });
+        await later(HOUR_MS);
+        assert.deepEqual(await fundsOf(workspace), [FUNDS - 1_190, 1_190], 'it is not given up');
+        await later(6 * DAY_MS);
+        assert.equal((await workspace.get(`/domains/${name}`)).status, 200);
+        assert.deepEqual(await fundsOf(workspace), [FUNDS - 1_190, 0]);
+        assert.ok(!(await unassigned()).includes(name));
+      });
+    }
+  }
+});
+
 test('through all of that no cent was lost or made', async () => {
   assert.deepEqual(await auditLedger(db), []);
 });
