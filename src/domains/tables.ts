@@ -271,7 +271,8 @@ interface RegistryDutiesTable {
 interface UnassignedNamesTable {
   name: string;
   registry_id: string;
-  expires_at: Date;
+  /** Null: the registry does not show it. */
+  expires_at: Date | null;
   found_at: Date;
   order_id: string;
 }

@@ -255,7 +255,8 @@ const verbs = {
         Type.Object({
           name: Type.String(),
           registry_id: Type.String(),
-          expires_at: Type.String(),
+          /** Null: the registry has not shown it. */
+          expires_at: Type.Union([Type.String(), Type.Null()]),
           found_at: Type.String(),
           order_id: Type.String(),
         }),
@@ -306,9 +307,10 @@ const verbs = {
           /** The registry's id of it (ROID). */
           registry_id: Type.String(),
           statuses: Type.Array(Type.String()),
-          created_at: Type.String(),
+          /** Null, as what follows: the registry has not shown it. */
+          created_at: Type.Union([Type.String(), Type.Null()]),
           updated_at: Type.Union([Type.String(), Type.Null()]),
-          expires_at: Type.String(),
+          expires_at: Type.Union([Type.String(), Type.Null()]),
           nameservers: Type.Array(Type.String()),
           /** Below the name, with their addresses, as the registry told them last. */
           hosts: Type.Array(Type.Object({ name: Type.String(), addresses: Type.Array(Type.String()) })),

@@ -24,9 +24,10 @@ export interface RegistryDomain {
   readonly registrantId?: string;
   /** EPP status values (RFC 5731 2.3, RFC 3915 3.1): ok, clientTransferProhibited, pendingTransfer, redemptionPeriod… */
   readonly statuses: readonly string[];
-  readonly createdAt: string;
+  /** Where the registry shows it, as `expiresAt`: RFC 5731 3.1.2 has both optional. */
+  readonly createdAt?: string;
   readonly updatedAt: string | null;
-  readonly expiresAt: string;
+  readonly expiresAt?: string;
   /** Lower case, sorted. */
   readonly nameservers: readonly string[];
   /** Those below the name itself, with their addresses; only where it was asked for them. Sorted by their names. */
@@ -430,6 +431,11 @@ export class RegistryUnavailable extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'RegistryUnavailable';
   }
+}
+
+/** It shows a name of ours without the day on which its term ends: of that nothing is known. */
+export function expiryNotShown(name: string): RegistryUnavailable {
+  return new RegistryUnavailable(`the registry does not show when the term of ${name} ends`);
 }
 
 /** It was not asked: it takes so many commands, and others came first. */
