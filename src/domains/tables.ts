@@ -226,6 +226,8 @@ interface UnknownMessagesTable {
   received_at: Date;
   name: string;
   text: string;
+  /** Under which the registry has queued it again. */
+  further_ids: Generated<string[]>;
 }
 
 interface DeferredMessagesTable {
@@ -266,6 +268,9 @@ interface RegistryDutiesTable {
   lease_until: Date | null;
   due_at: Date;
   idle_count: Generated<number>;
+  /** Of the messages: why the oldest can neither be read nor removed. */
+  problem: Generated<string | null>;
+  problem_since: Generated<Date | null>;
 }
 
 interface UnassignedNamesTable {

@@ -200,8 +200,12 @@ const verbs = {
           /** Empty where it is about no name. */
           name: Type.String(),
           text: Type.String(),
+          /** That the registry has queued it, each time under another id. */
+          times: Type.Integer(),
         }),
       ),
+      /** Registries whose oldest message can neither be read nor removed: those behind it wait. */
+      unreadable: Type.Array(Type.Object({ registry: Type.String(), since: Type.String(), problem: Type.String() })),
     }),
   },
   /** Our accounts at the registries of the configuration, as the registries have told of them. */

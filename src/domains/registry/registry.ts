@@ -320,7 +320,9 @@ export interface RegistryMessage {
     /** Our account has less than the registry likes. */
     | 'low_balance'
     /** It is not understood. */
-    | 'other';
+    | 'other'
+    /** What carries it is broken: its text is what can be shown of that. */
+    | 'unreadable';
   readonly text: string;
   /** Of the application that it is about. */
   readonly applicationId?: string | undefined;
@@ -375,7 +377,7 @@ export interface RegistryMember {
   readonly warnBelowCents?: number | undefined;
   /** Undefined: the registry does not tell. Throws `RegistryUnavailable`. */
   readBalance(): Promise<RegistryBalance | undefined>;
-  /** The oldest message, and how many there are. Throws `RegistryUnavailable`. */
+  /** The oldest message, and how many there are. Throws `RegistryUnavailable`, `UnreadableQueue` too. */
   poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
   /** Throws `RegistryUnavailable`; the message then stays in the queue. */
   acknowledge(messageId: string): Promise<void>;
@@ -437,6 +439,9 @@ export class RegistryUnavailable extends Error {
 export function expiryNotShown(name: string): RegistryUnavailable {
   return new RegistryUnavailable(`the registry does not show when the term of ${name} ends`);
 }
+
+/** Its oldest message can neither be read nor be acknowledged, as not even its id is to be found. */
+export class UnreadableQueue extends RegistryUnavailable {}
 
 /** It was not asked: it takes so many commands, and others came first. */
 export class RegistryBusy extends RegistryUnavailable {}
