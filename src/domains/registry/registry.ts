@@ -364,6 +364,8 @@ export interface RegistryBalance {
   readonly availableCents: number;
   /** ISO 4217; undefined: the registry does not say. */
   readonly currency?: string | undefined;
+  /** Of when it is; undefined: of now. */
+  readonly observedAt?: string | undefined;
 }
 
 /** One registry behind the port: what is asked of it alone. */
