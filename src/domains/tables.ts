@@ -228,6 +228,8 @@ interface UnknownMessagesTable {
   received_at: Date;
   name: string;
   text: string;
+  /** Under which the registry has queued it again. */
+  further_ids: Generated<string[]>;
 }
 
 interface DeferredMessagesTable {
@@ -268,12 +270,16 @@ interface RegistryDutiesTable {
   lease_until: Date | null;
   due_at: Date;
   idle_count: Generated<number>;
+  /** Of the messages: why the oldest can neither be read nor removed. */
+  problem: Generated<string | null>;
+  problem_since: Generated<Date | null>;
 }
 
 interface UnassignedNamesTable {
   name: string;
   registry_id: string;
-  expires_at: Date;
+  /** Null: the registry does not show it. */
+  expires_at: Date | null;
   found_at: Date;
   order_id: string;
 }

@@ -69,12 +69,6 @@ export function createWorkers(deps: Dependencies): Workers {
   const renewals = createRenewalWorker({ ...deps, placeRenewal: (asked) => placeRenewal(deps, asked) });
   defineRenewals(jobs, renewals);
   const unpaidNames = createUnpaidNames(deps);
-  const unpaidWork = createPeriodicWorker({
-    name: 'unpaid names',
-    intervalMs: UNPAID_INTERVAL_MS,
-    pass: (signal) => inBackground(() => unpaidNames.runDue(signal), { signal }),
-    logger: deps.logger,
-  });
   defineUnpaidAudit(jobs, deps);
   defineRegistrantAudit(jobs, deps);
   const deletions = workAtEach(deps, 'deletions', DELETIONS_INTERVAL_MS, resendDeletions);
@@ -151,7 +145,7 @@ export function createWorkers(deps: Dependencies): Workers {
       await zones.start();
       await dnssec.start();
       orders.start();
-      unpaidWork.start();
+      unpaidNames.start();
       deletions.start();
       changes.start();
       authCodes.start();
@@ -177,7 +171,7 @@ export function createWorkers(deps: Dependencies): Workers {
         deletions.stop(),
         changes.stop(),
         authCodes.stop(),
-        unpaidWork.stop(),
+        unpaidNames.stop(),
         orders.stop(),
         dnssec.stop(),
         zones.stop(),
@@ -228,8 +222,6 @@ const VERIFICATIONS_INTERVAL_MS = 5_000;
 const DELEGATIONS_INTERVAL_MS = 60_000;
 /** Auto-renew has looked at what is due by then. */
 const NOTICES_INTERVAL_MS = 300_000;
-/** Who pays for a suspended name has it back so soon. */
-const UNPAID_INTERVAL_MS = 30_000;
 
 const SWEEP_ANSWERS = 'domains.sweep-answers';
 

@@ -15,9 +15,10 @@ export function addMessages(domains: Command): void {
     .summary('list messages of the registry that wait for you')
     .description(
       'Lists the messages of the registry’s queue that are not understood here, in the order in which they came: such as announcements of ' +
-        'maintenance, or of a low balance. They are acknowledged at the registry, and kept here until they are dismissed.',
+        'maintenance, or cannot be read. They are acknowledged at the registry, and kept here until they are dismissed. A queue whose ' +
+        'oldest message can neither be read nor acknowledged is named first: have its registry remove that.',
     )
-    .option('--json', 'print {messages}')
+    .option('--json', 'print {messages, unreadable}')
     .action(listMessages);
   message
     .command('dismiss')
@@ -36,11 +37,16 @@ function parseNumber(text: string): number {
 async function listMessages({ json }: Options): Promise<void> {
   const answer = await ask('unknown_messages', {});
   if (json) return print(JSON.stringify(answer));
-  if (answer.messages.length === 0) return print('No message waits for you.');
-  const lines = answer.messages.map(({ number, registry, queued_at: queuedAt, name, text }) =>
-    [number, registry, queuedAt, name, text].filter((part) => part !== '').join('  '),
+  const { messages, unreadable } = answer;
+  if (messages.length + unreadable.length === 0) return print('No message waits for you.');
+  const queues = unreadable.map(
+    ({ problem, registry, since }) => `The queue of ${registry} cannot be read since ${since}: ${problem}`,
   );
-  print(lines.join('\n'));
+  const lines = messages.map(({ number, registry, queued_at: queuedAt, name, text, times }) => {
+    const said = times === 1 ? text : `${text} (${times} times)`;
+    return [number, registry, queuedAt, name, said].filter((part) => part !== '').join('  ');
+  });
+  print([...queues, ...lines].join('\n'));
 }
 
 async function dismiss(number: number, { json }: Options): Promise<void> {

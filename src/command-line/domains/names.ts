@@ -77,7 +77,7 @@ async function listUnassigned({ json }: Options): Promise<void> {
   if (answer.names.length === 0) return print('No name is unassigned.');
   const lines = answer.names.map(
     ({ name, expires_at: expiresAt, found_at: foundAt, order_id: orderId }) =>
-      `${name}  expires ${expiresAt}, found ${foundAt} by ${orderId}`,
+      `${name}  expires ${expiresAt ?? 'at a time that its registry does not show'}, found ${foundAt} by ${orderId}`,
   );
   print(lines.join('\n'));
 }

@@ -31,7 +31,7 @@ export function addRegistries(domains: Command, finish: Finish): void {
     .command('balance')
     .summary('show what your accounts at registries may still spend')
     .description(
-      'Shows what each registry has told of your account there, when, and how many orders wait because it has no credit. The exit code is 1 ' +
+      'Asks each registry what your account there may still spend, and shows what it has told, when (it may be older where it does not answer within five seconds, or no server runs), and how many orders wait because it has no credit. The exit code is 1 ' +
         'where less is left than `balance.warn_below` of the file, or the registry refuses what costs something.',
     )
     .option('--json', 'print {balances}')

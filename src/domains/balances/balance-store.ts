@@ -20,23 +20,30 @@ export async function claimLook(db: SystemDb, registry: string, now: Date, next:
   return claimed !== undefined;
 }
 
-/** `before`: what was seen last; undefined where nothing was. */
+/** `before`: what was seen last; undefined where nothing was. One that is older than what is known since changes nothing. */
 export async function saveBalance(
   db: SystemDb,
   registry: string,
   { availableCents, currency = null }: { availableCents: number; currency?: string | null },
-  now: Date,
+  at: Date,
 ): Promise<{ readonly before: number | undefined }> {
   const row = await db
     .selectFrom('registry_balances')
     .select('available_cents')
     .where('registry', '=', registry)
     .executeTakeFirst();
-  const seen = { available_cents: availableCents, currency, observed_at: now, refused_at: null };
+  const seen = { available_cents: availableCents, currency, observed_at: at, refused_at: null };
   await db
     .insertInto('registry_balances')
-    .values({ registry, look_at: now, ...seen })
-    .onConflict((conflict) => conflict.column('registry').doUpdateSet(seen))
+    .values({ registry, look_at: at, ...seen })
+    .onConflict((conflict) =>
+      conflict
+        .column('registry')
+        .doUpdateSet(seen)
+        .where(
+          sql<boolean>`coalesce(greatest(registry_balances.observed_at, registry_balances.refused_at), '-infinity') <= ${at}`,
+        ),
+    )
     .execute();
   const before = row?.available_cents ?? undefined;
   return { before: before === undefined ? undefined : Number(before) };

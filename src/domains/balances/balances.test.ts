@@ -52,6 +52,20 @@ test('the balance is asked for now and then, learnt from messages, and told whil
   assert.notEqual(refused.balance?.refused_at, null);
 });
 
+test('the verb of a running server asks at once, and shows what is known, and of when, where there is no answer', async () => {
+  const asking = createOperator({ db, clock, registries: registry.members, logger: openTestLogger() });
+  const read = async () => (await asking.registry_balances({})).balances[0];
+  clock.advance(MINUTE_MS);
+  const told = await read();
+  const at = clock.now().toISOString();
+  assert.equal(told?.observed_at, at);
+  service.deliver(({ kind }) => (kind === 'balance:info' ? { kind: 'refused', code: 2400 } : undefined));
+  clock.advance(MINUTE_MS);
+  const known = await read();
+  service.deliver(undefined);
+  assert.deepEqual([known?.observed_at, known?.available_cents], [at, told?.available_cents]);
+});
+
 test('orders that wait for credit are sent as soon as the balance is seen to have grown', async () => {
   // Refused once more, and sent by itself again in 25 minutes.
   await later(100 * MINUTE_MS);

@@ -50,9 +50,10 @@ export async function noteBalance(
   { id, warnBelowCents, zones }: Pick<RegistryMember, 'id' | 'warnBelowCents' | 'zones'>,
   balance: RegistryBalance,
 ): Promise<void> {
-  const { availableCents, currency } = balance;
+  const { availableCents, currency, observedAt } = balance;
   const now = clock.now();
-  const { before } = await saveBalance(systemDb(db), id, { availableCents, currency: currency ?? null }, now);
+  const at = observedAt === undefined ? now : new Date(observedAt);
+  const { before } = await saveBalance(systemDb(db), id, { availableCents, currency: currency ?? null }, at);
   if (availableCents > (before ?? 0)) await wakeWaiting(systemDb(db), zones, now);
   if (warnBelowCents === undefined || availableCents >= warnBelowCents) return;
   const fields = { registry: id, available: availableCents / 100, currency, warnBelow: warnBelowCents / 100 };

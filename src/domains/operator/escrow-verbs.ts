@@ -80,9 +80,9 @@ function renderSnapshot(snapshot: RegistryDomain) {
   return {
     registry_id: snapshot.registryId,
     statuses: [...snapshot.statuses],
-    created_at: snapshot.createdAt,
+    created_at: snapshot.createdAt ?? null,
     updated_at: snapshot.updatedAt,
-    expires_at: snapshot.expiresAt,
+    expires_at: snapshot.expiresAt ?? null,
     nameservers: [...snapshot.nameservers],
     hosts: (snapshot.hosts ?? []).map(({ addresses, name }) => ({ name, addresses: [...addresses] })),
     ds_records: snapshot.dsRecords.map(({ algorithm, digest, digestType, keyTag }) => {

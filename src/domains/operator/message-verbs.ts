@@ -1,7 +1,7 @@
 /** What an operator does about messages of the registry that nothing follows from by itself. */
 import type { Database } from '../../kernel/db/database.ts';
 import { OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
-import { dismissMessage, listUnknownMessages } from '../orders/index.ts';
+import { dismissMessage, listUnknownMessages, listUnreadableQueues } from '../orders/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 import type { DomainVerbs } from './verbs.ts';
 
@@ -12,9 +12,12 @@ type MessageVerbs = Pick<VerbHandlers<DomainVerbs>, 'unknown_messages' | 'dismis
 export function createMessageVerbs({ db }: { readonly db: Database }): MessageVerbs {
   return {
     async unknown_messages() {
-      const rows = await listUnknownMessages(systemDb(db), LISTED);
+      const [rows, queues] = await Promise.all([
+        listUnknownMessages(systemDb(db), LISTED),
+        listUnreadableQueues(systemDb(db)),
+      ]);
       return {
-        messages: rows.map(({ number, registry, message_id, queued_at, received_at, name, text }) => ({
+        messages: rows.map(({ number, registry, message_id, queued_at, received_at, name, text, further_ids }) => ({
           number,
           registry,
           message_id,
@@ -22,7 +25,9 @@ export function createMessageVerbs({ db }: { readonly db: Database }): MessageVe
           received_at: received_at.toISOString(),
           name,
           text,
+          times: 1 + further_ids.length,
         })),
+        unreadable: queues.map(({ since, ...queue }) => ({ ...queue, since: since.toISOString() })),
       };
     },
     async dismiss_message({ number }) {

@@ -75,7 +75,7 @@ export function createNameVerbs({ db, clock, registry, registryZones = [undefine
         names: rows.map(({ name, registry_id, expires_at, found_at, order_id }) => ({
           name,
           registry_id,
-          expires_at: expires_at.toISOString(),
+          expires_at: expires_at?.toISOString() ?? null,
           found_at: found_at.toISOString(),
           order_id,
         })),
@@ -90,8 +90,12 @@ export function createNameVerbs({ db, clock, registry, registryZones = [undefine
           `${name} was this workspace’s, and ${formatEuros(paidBack.cents)} were paid back for it. Put it back with domains name recover, which charges that again.`,
         );
       }
-      if ((await assignName(db, name, workspace.id)) === null) {
-        throw new OperatorError(`${name} is not unassigned. See: domains name unassigned.`);
+      const assigned = await assignName(db, name, workspace.id);
+      if (assigned === null) throw new OperatorError(`${name} is not unassigned. See: domains name unassigned.`);
+      if (assigned === 'endless') {
+        throw new OperatorError(
+          `The registry has not shown when the term of ${name} ends. Say until when it is paid, with domains name import.`,
+        );
       }
       return { name, workspace_id: workspace.id, workspace_name: workspace.name };
     },

@@ -2,6 +2,7 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
+import type { Logger } from '../../kernel/log/log.ts';
 import { type OperatedService, OperatorError, type VerbHandlers } from '../../kernel/operator/index.ts';
 import { hashToken, issueToken, revokeToken, TOKEN_PREFIX } from '../access/tokens.ts';
 import type { PriceBook } from '../prices/price-book.ts';
@@ -29,6 +30,8 @@ export interface OperatorDependencies {
   readonly registry?: Pick<Registry, 'info'>;
   /** Those of the configuration. Default: one, of all names. */
   readonly registries?: readonly KnownRegistry[];
+  /** Absent: registries are not asked for their balances. */
+  readonly logger?: Logger;
   /** What is sold. Absent: no TLD has its registrants verified. */
   readonly prices?: Pick<PriceBook, 'list'>;
 }
@@ -44,6 +47,7 @@ export function createOperator({
   prices,
   registry,
   registries,
+  logger,
 }: OperatorDependencies): VerbHandlers<DomainVerbs> {
   return {
     ...createNameVerbs({
@@ -57,7 +61,7 @@ export function createOperator({
     ...createMessageVerbs({ db }),
     ...createKeyVerbs({ db }),
     ...createEscrowVerbs({ db }),
-    ...createBalanceVerbs({ db, registries }),
+    ...createBalanceVerbs({ db, clock, logger, registries }),
     ...createRegistrantVerbs({ db, clock, prices }),
     async mint_token({ workspace: wanted, scope, name }) {
       const workspace = await chooseWorkspace(db, wanted);

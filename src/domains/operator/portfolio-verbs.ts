@@ -72,8 +72,15 @@ export function createPortfolioVerbs(deps: PortfolioVerbDependencies): Portfolio
       if (info?.isOurs !== true) {
         return { name, imported: false, reason: 'The registry does not have it with our registrar account.' };
       }
-      const until = paidUntil === undefined ? undefined : readDate(paidUntil);
-      const adopted = await adoptName(db, { name, workspaceId: workspace.id, info, paidUntil: until });
+      const until = paidUntil ?? info.expiresAt;
+      if (until === undefined) {
+        return {
+          name,
+          imported: false,
+          reason: 'The registry does not show when its term ends: say until when it is paid.',
+        };
+      }
+      const adopted = await adoptName(db, { name, workspaceId: workspace.id, info, paidUntil: readDate(until) });
       return adopted
         ? { name, imported: true, reason: `It is in the portfolio of ${workspace.id} (${workspace.name}).` }
         : { name, imported: false, reason: 'Somebody here has just bought it, or is buying it.' };
@@ -111,6 +118,7 @@ function differenceOf(info: RegistryDomain | undefined, row: Kept): string | und
     return `Nobody here has deleted it, and its status is ${leaving}.`;
   const paid = row.billed_until ?? row.expires_at;
   if (paid === null) return 'Nothing is written down of what was paid for it.';
+  if (info.expiresAt === undefined) return 'The registry does not show when its term ends.';
   const days = Math.round((new Date(info.expiresAt).getTime() - paid.getTime()) / 86_400_000);
   if (Math.abs(days) * 86_400_000 <= EXPIRY_TOLERANCE_MS) return undefined;
   const there = `It is paid until ${paid.toISOString().slice(0, 10)}, and the registry has it until ${info.expiresAt.slice(0, 10)}`;

@@ -200,8 +200,12 @@ const verbs = {
           /** Empty where it is about no name. */
           name: Type.String(),
           text: Type.String(),
+          /** That the registry has queued it, each time under another id. */
+          times: Type.Integer(),
         }),
       ),
+      /** Registries whose oldest message can neither be read nor removed: those behind it wait. */
+      unreadable: Type.Array(Type.Object({ registry: Type.String(), since: Type.String(), problem: Type.String() })),
     }),
   },
   /** Our accounts at the registries of the configuration, as the registries have told of them. */
@@ -255,7 +259,8 @@ const verbs = {
         Type.Object({
           name: Type.String(),
           registry_id: Type.String(),
-          expires_at: Type.String(),
+          /** Null: the registry has not shown it. */
+          expires_at: Type.Union([Type.String(), Type.Null()]),
           found_at: Type.String(),
           order_id: Type.String(),
         }),
@@ -306,9 +311,10 @@ const verbs = {
           /** The registry's id of it (ROID). */
           registry_id: Type.String(),
           statuses: Type.Array(Type.String()),
-          created_at: Type.String(),
+          /** Null, as what follows: the registry has not shown it. */
+          created_at: Type.Union([Type.String(), Type.Null()]),
           updated_at: Type.Union([Type.String(), Type.Null()]),
-          expires_at: Type.String(),
+          expires_at: Type.Union([Type.String(), Type.Null()]),
           nameservers: Type.Array(Type.String()),
           /** Below the name, with their addresses, as the registry told them last. */
           hosts: Type.Array(Type.Object({ name: Type.String(), addresses: Type.Array(Type.String()) })),

@@ -138,7 +138,7 @@ async function failAsOurs(
 ): Promise<OrderRow> {
   const { baseline, kind, name } = order;
   const registryId = info?.registryId ?? baseline?.registryId ?? '';
-  const expiresAt = new Date(info?.expiresAt ?? baseline?.expiresAt ?? 0);
+  const expiresAt = info?.expiresAt ?? baseline?.expiresAt;
   await noteUnassigned(deps, { name, registryId, expiresAt, orderId: order.id });
   await failOrder(deps, order, {
     code: failureCodeOf(kind),

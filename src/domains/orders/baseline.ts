@@ -41,7 +41,7 @@ async function askBaseline(
   if (holder !== null) return tradeBaseline(registry, { at, holder, info, name });
   if (info === undefined) return { kind: 'absent', at };
   const { registryId, expiresAt, isOurs } = info;
-  return { kind: isOurs ? 'ours' : 'foreign', at, registryId, expiresAt };
+  return { kind: isOurs ? 'ours' : 'foreign', at, registryId, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
 async function tradeBaseline(

@@ -2,7 +2,13 @@
 import type { Database } from '../../kernel/db/database.ts';
 import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
 import { getRegistrant, registrantAtRegistry } from '../registrant.ts';
-import { type Registry, type RegistryDomain, type RegistryTrade, RegistryUnavailable } from '../registry/registry.ts';
+import {
+  expiryNotShown,
+  type Registry,
+  type RegistryDomain,
+  type RegistryTrade,
+  RegistryUnavailable,
+} from '../registry/registry.ts';
 import { isHolder } from '../registry/same-holder.ts';
 import { addYears } from '../registry/term.ts';
 import { workspaceDb } from '../workspace-scope.ts';
@@ -104,6 +110,8 @@ export async function evidenceOrNothing(
 async function isOwnObject(deps: EvidenceDependencies, order: OrderRow, info: RegistryDomain): Promise<boolean> {
   const { baseline, created_at: createdAt, name } = order;
   if (baseline?.kind === 'ours' || baseline?.registryId === info.registryId) return false;
+  // One that does not say when it was created has come since, where nothing, or another one, was there before.
+  if (info.createdAt === undefined) return baseline?.kind === 'absent' || baseline?.kind === 'foreign';
   const lateMs = new Date(info.createdAt).getTime() - new Date(baseline?.at ?? createdAt).getTime();
   if (lateMs >= -ROUNDING_MS || lateMs < -CLOCK_TOLERANCE_MS) return lateMs >= -ROUNDING_MS;
   const { registrantIdOf } = deps.registry.habitsOf(name);
@@ -112,8 +120,10 @@ async function isOwnObject(deps: EvidenceDependencies, order: OrderRow, info: Re
   return registrantIdOf(name, registrantAtRegistry(registrant)) === info.registrantId;
 }
 
+/** Throws `RegistryUnavailable` where a name of ours is shown without its expiry: then nothing is known of the renewal. */
 function isRenewed(order: OrderRow, info: RegistryDomain | undefined): boolean {
   if (info?.isOurs !== true) return false;
+  if (info.expiresAt === undefined) throw expiryNotShown(order.name);
   const target = addYears(order.from_expires_at ?? new Date(0), order.years).getTime();
   return new Date(info.expiresAt).getTime() >= target - EXPIRY_TOLERANCE_MS;
 }

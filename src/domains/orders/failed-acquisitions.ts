@@ -57,7 +57,7 @@ async function look({ clock, db, logger, registry }: OrderDependencies, order: O
     const info = await registry.info(name);
     if (info?.isOurs === true) {
       const { expiresAt, registryId } = info;
-      await noteUnassigned({ db, clock, logger }, { name, registryId, expiresAt: new Date(expiresAt), orderId: id });
+      await noteUnassigned({ db, clock, logger }, { name, registryId, expiresAt, orderId: id });
       next = null;
     }
   }

@@ -16,3 +16,4 @@ export { acceptNoticeOfOrder, NO_ORDER, noticePathOf } from './settle-launch.ts'
 export { findLiveOrder, findOrder } from './store.ts';
 export { adoptName, assignName, listUnassigned } from './unassigned-names.ts';
 export { defineMessageAudit, dismissMessage, listUnknownMessages } from './unknown-messages.ts';
+export { listUnreadableQueues } from './unreadable-queues.ts';

@@ -25,6 +25,7 @@ import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
 import { keepUnknownMessage } from './unknown-messages.ts';
+import { pollOrTell } from './unreadable-queues.ts';
 
 /** Orders and messages of one sweep. */
 const BATCH_SIZE = 50;
@@ -110,10 +111,10 @@ async function readQueue(
   let count = 0;
   try {
     for (; count < BATCH_SIZE && (await isKept()); count += 1) {
-      const polled = await member.poll();
-      if (polled === undefined) break;
-      await applyOrDefer(deps, member, polled.message);
-      await member.acknowledge(polled.message.id);
+      const message = await pollOrTell(deps, member);
+      if (message === undefined) break;
+      await applyOrDefer(deps, member, message);
+      await member.acknowledge(message.id);
     }
     const hasFollowed = await followDeferred(deps, member.id, (message) => applyMessage(deps, member, message));
     return hasFollowed || count > 0;
@@ -182,6 +183,12 @@ async function applyMessage(deps: OrderDependencies, member: RegistryMember, mes
       return message.balance === undefined ? undefined : noteBalance(deps, member, message.balance);
     case 'other':
       deps.logger.warn({ registry, name, kind, text }, 'a message of the registry is kept for the operator');
+      return keepUnknownMessage(deps, registry, message);
+    case 'unreadable':
+      deps.logger.error(
+        { registry, name, text },
+        'a message of the registry cannot be read: it waits for the operator',
+      );
       return keepUnknownMessage(deps, registry, message);
     default:
       return kind satisfies never;

@@ -2,7 +2,7 @@
 import { EXPIRY_TOLERANCE_MS } from '../portfolio/index.ts';
 import { getRegistrantOfName, registrantAtRegistry } from '../registrant.ts';
 import type { MutationOutcome, Registrant, Registry, RenewCommand } from '../registry/registry.ts';
-import { RegistryUnavailable } from '../registry/registry.ts';
+import { expiryNotShown, RegistryUnavailable } from '../registry/registry.ts';
 import { addYears } from '../registry/term.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
@@ -62,7 +62,10 @@ async function renew(
   if (registry.habitsOf(command.name).autoRenewGraceDays !== undefined) {
     try {
       const info = await registry.info(command.name);
-      if (info?.isOurs === true) current = new Date(info.expiresAt);
+      if (info?.isOurs === true) {
+        if (info.expiresAt === undefined) throw expiryNotShown(command.name);
+        current = new Date(info.expiresAt);
+      }
     } catch (error) {
       if (error instanceof RegistryUnavailable) return { kind: 'unknown', reason: error.message };
       throw error;

@@ -105,7 +105,7 @@ async function recordPaidTerm(
   parts: RecordParts,
 ): Promise<Term | undefined> {
   const until = paidUntil(order, info, parts.now);
-  const shown = info === undefined ? until : new Date(info.expiresAt);
+  const shown = expiryOf(info) ?? until;
   return workspaceDb(tx, order.workspace_id)
     .updateTable('domains')
     .set({
@@ -147,7 +147,7 @@ async function ofNewName(
       ? {}
       : { registrant: registrantAtRegistry(holder) }),
   };
-  const createdAt = info === undefined ? now : new Date(info.createdAt);
+  const createdAt = info?.createdAt === undefined ? now : new Date(info.createdAt);
   return {
     registrant_since: now,
     ...(kind === 'registration' && addGrace !== undefined
@@ -166,7 +166,7 @@ async function recordRestoration(
 ): Promise<Term | undefined> {
   const db = workspaceDb(tx, order.workspace_id);
   const row = await db.selectFrom('domains').selectAll().where('id', '=', order.domain_id).executeTakeFirstOrThrow();
-  const shown = info === undefined ? row.expires_at : new Date(info.expiresAt);
+  const shown = expiryOf(info) ?? (row.expires_at && addYears(row.expires_at, order.years));
   // Of a name whose term had ended the registry has renewed what was paid for.
   const until = order.years > 0 && shown !== null ? shown : row.billed_until;
   return db
@@ -232,10 +232,15 @@ function paidUntil(
   now: Date,
 ): Date {
   const target = addYears(from ?? now, years);
-  if (info === undefined) return target;
-  const shown = new Date(info.expiresAt);
+  const shown = expiryOf(info);
+  if (shown === undefined) return target;
   const isAbout = Math.abs(shown.getTime() - target.getTime()) <= EXPIRY_TOLERANCE_MS;
   return kind !== 'renewal' || isAbout ? shown : target;
+}
+
+/** Undefined: the registry does not show it. */
+function expiryOf(info: RegistryDomain | undefined): Date | undefined {
+  return info?.expiresAt === undefined ? undefined : new Date(info.expiresAt);
 }
 
 /** The registry has accepted it and will report its end later; `applicationId`: as what. */

@@ -11,7 +11,8 @@ import type { OrderDependencies } from './dependencies.ts';
 interface FoundName {
   readonly name: string;
   readonly registryId: string;
-  readonly expiresAt: Date;
+  /** Undefined: the registry does not show it. */
+  readonly expiresAt: string | undefined;
   readonly orderId: string;
 }
 
@@ -20,7 +21,8 @@ export async function noteUnassigned(
   { db, clock, logger }: Pick<OrderDependencies, 'db' | 'clock' | 'logger'>,
   { name, registryId, expiresAt, orderId }: FoundName,
 ): Promise<void> {
-  const row = { name, registry_id: registryId, expires_at: expiresAt, found_at: clock.now(), order_id: orderId };
+  const ends = expiresAt === undefined ? null : new Date(expiresAt);
+  const row = { name, registry_id: registryId, expires_at: ends, found_at: clock.now(), order_id: orderId };
   await systemDb(db)
     .insertInto('unassigned_names')
     .values(row)
@@ -60,20 +62,23 @@ export function listUnassigned(db: SystemDb, limit: number) {
 
 /**
  * Puts an unassigned name into a portfolio, paid for until its term ends; the next sweep asks the registry about it. Null: no such name
- * is unassigned.
+ * is unassigned. `endless`: the registry has not shown when its term ends, and nothing is done.
  */
 export async function assignName(
   db: Database,
   name: string,
   workspaceId: string,
-): Promise<{ readonly id: string } | null> {
+): Promise<{ readonly id: string } | 'endless' | null> {
   return db.transaction(async (tx: Transaction) => {
     const found = await systemDb(tx)
-      .deleteFrom('unassigned_names')
+      .selectFrom('unassigned_names')
+      .select('expires_at')
       .where('name', '=', name)
-      .returning(['expires_at'])
+      .forUpdate()
       .executeTakeFirst();
     if (found === undefined) return null;
+    if (found.expires_at === null) return 'endless';
+    await systemDb(tx).deleteFrom('unassigned_names').where('name', '=', name).execute();
     return insertAssigned(tx, { name, workspaceId, until: found.expires_at });
   });
 }
@@ -83,14 +88,13 @@ interface Adoption {
   readonly workspaceId: string;
   /** As the registry shows it. */
   readonly info: RegistryDomain;
-  /** Undefined: its whole term. */
-  readonly paidUntil: Date | undefined;
+  readonly paidUntil: Date;
 }
 
 /** Puts a name that the registry has just shown as ours into a portfolio; the next sweep asks about it again. False: it is in one already. */
 export async function adoptName(db: Database, { info, name, paidUntil, workspaceId }: Adoption): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const inserted = await insertAssigned(tx, { name, workspaceId, until: paidUntil ?? new Date(info.expiresAt) });
+    const inserted = await insertAssigned(tx, { name, workspaceId, until: paidUntil });
     if (inserted === null) return false;
     await systemDb(tx).deleteFrom('unassigned_names').where('name', '=', name).execute();
     await workspaceDb(tx, workspaceId)

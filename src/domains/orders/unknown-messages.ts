@@ -1,4 +1,5 @@
 /** Messages of the registry that nothing follows from here: a person has to read them. */
+import { sql } from 'kysely';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
@@ -6,21 +7,32 @@ import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import type { RegistryMessage } from '../registry/registry.ts';
 import { type SystemDb, systemDb } from '../workspace-scope.ts';
+import { listUnreadableQueues, UNREADABLE } from './unreadable-queues.ts';
 
 const AUDIT_MESSAGES = 'domains-audit-messages';
 const AUDIT_CRON = '52 * * * *';
 const COUNTED = 10_000;
 
-/** One that comes again from the same registry is kept once. */
+/** One that comes again from the same registry is kept once, also where the registry has queued it under several ids. */
 export async function keepUnknownMessage(
   { db, clock }: { readonly db: Database; readonly clock: Clock },
   registry: string,
   { id, queuedAt, name, text }: RegistryMessage,
 ): Promise<void> {
-  await systemDb(db)
+  const said = { registry, queued_at: new Date(queuedAt), name, text };
+  const kept = await systemDb(db)
     .insertInto('unknown_messages')
-    .values({ registry, message_id: id, queued_at: new Date(queuedAt), received_at: clock.now(), name, text })
-    .onConflict((conflict) => conflict.columns(['registry', 'message_id', 'queued_at']).doNothing())
+    .values({ ...said, message_id: id, received_at: clock.now() })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('number')
+    .executeTakeFirst();
+  if (kept !== undefined) return;
+  await systemDb(db)
+    .updateTable('unknown_messages')
+    .set({ further_ids: sql`array_append(further_ids, ${id}::text)` })
+    .where((expression) => expression.and(said))
+    .where('message_id', '<>', id)
+    .where(sql<boolean>`${id}::text <> all(further_ids)`)
     .execute();
 }
 
@@ -44,7 +56,12 @@ export function defineMessageAudit(
     'domains_unknown_messages',
     'Messages of the registry that nothing follows from by itself, as the last look on this replica found; at most 10,000',
   );
+  const queues = metrics.gauge(
+    'domains_unreadable_queues',
+    'Registries whose oldest message can neither be read nor removed, as the last look on this replica found: those behind it wait',
+  );
   found.set(0);
+  queues.set(0);
   jobs.define(
     AUDIT_MESSAGES,
     async () => {
@@ -56,6 +73,10 @@ export function defineMessageAudit(
           'messages of the registry wait for you; see `ironcraft domains message list`',
         );
       }
+      const unreadable = await listUnreadableQueues(systemDb(db));
+      queues.set(unreadable.length);
+      for (const { problem: reason, registry, since } of unreadable)
+        logger.error({ registry, reason, since }, UNREADABLE);
     },
     { concurrency: 1 },
   );

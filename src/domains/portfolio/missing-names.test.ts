@@ -164,6 +164,43 @@ test('a registry that is wrong about every name, by every command, costs no name
   for (const name of names) assert.equal(await statusOf(workspace, name), 200);
 });
 
+describe('what is asked of a name of ours', () => {
+  for (const code of [2303, 2201] as const) {
+    test(`is no 404 on a wrong ${code}, nor is anything changed, and is done once the answer is right`, async () => {
+      const name = `changed-${code}.com`;
+      const workspace = await owner(name);
+      const before = (await workspace.get(`/domains/${name}`)).body;
+      answerWrongly((command, asked) => (asked === name && command === 'info' ? code : undefined));
+      const unlock = { registrar_lock: !before.registrar_lock };
+      const calls = {
+        settings: () => workspace.patch(`/domains/${name}/settings`, unlock),
+        code: () => workspace.post(`/domains/${name}/auth-code`),
+        keys: () => workspace.put(`/domains/${name}/ds`, { ds_records: [] }),
+      };
+      for (const call of Object.values(calls)) {
+        const refused = await call();
+        assert.deepEqual(refusal(refused), [500, 'internal'], refused.text);
+        assert.match(refused.body.details.message, /does not show changed-\d+\.com as yours now.*Nothing was changed/);
+      }
+      assert.equal((await workspace.get(`/domains/${name}/ds`)).status, 200, 'what was reported last');
+      answerWrongly(undefined);
+      assert.equal((await workspace.get(`/domains/${name}`)).body.registrar_lock, before.registrar_lock);
+      assert.equal((await calls.settings()).status, 200);
+    });
+  }
+
+  test('is no fault of the caller where the update alone is answered with 2303', async () => {
+    const name = 'update-only.com';
+    const workspace = await owner(name);
+    answerWrongly((command, asked) => (asked === name && command === 'update' ? 2303 : undefined));
+    const change = { registrar_lock: true };
+    const refused = await workspace.patch(`/domains/${name}/settings`, change);
+    assert.deepEqual(refusal(refused), [500, 'internal'], refused.text);
+    answerWrongly(undefined);
+    assert.equal((await workspace.patch(`/domains/${name}/settings`, change)).status, 200);
+  });
+});
+
 describe('an operator', () => {
   test('retires what has truly left, and brings it back with its records for 60 days', async () => {
     const name = 'returns.com';

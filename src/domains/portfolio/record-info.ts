@@ -47,9 +47,11 @@ interface Reporting {
 export function reported(info: RegistryDomain, { registry, now }: Reporting) {
   return {
     state: 'active',
-    snapshot: info.hosts === undefined ? withKnownHosts(info) : json(info),
+    snapshot: withKnown(info),
     synced_at: now,
-    expires_at: endOfPaidTermInRow(registry.habitsOf(info.name), new Date(info.expiresAt)),
+    ...(info.expiresAt === undefined
+      ? {}
+      : { expires_at: endOfPaidTermInRow(registry.habitsOf(info.name), new Date(info.expiresAt)) }),
     ...notMissing,
     deletion_sent_at: deletionUnlessOver(now),
     transfer_out_look_at: lookAtTransferOut(info, now),
@@ -57,10 +59,15 @@ export function reported(info: RegistryDomain, { registry, now }: Reporting) {
   } as const;
 }
 
-/** Where the registry was not asked for the hosts below the name, those that it told last stay. */
-function withKnownHosts(info: RegistryDomain) {
-  return sql<string>`${json(info)}::jsonb || case when snapshot ? 'hosts'
-    then jsonb_build_object('hosts', snapshot -> 'hosts') else '{}'::jsonb end`;
+/** What it was not asked for, or does not show now, stays as it told it last: hosts below the name, and dates. */
+function withKnown(info: RegistryDomain) {
+  return sql<string>`jsonb_strip_nulls(jsonb_build_object('hosts', snapshot -> 'hosts', 'createdAt', snapshot -> 'createdAt',
+    'expiresAt', snapshot -> 'expiresAt')) || ${json(info)}::jsonb`;
+}
+
+/** Of a report that is older than what the row has: that changes nothing which is known of the expiry. */
+export function withoutExpiry({ expiresAt: _, ...info }: RegistryDomain): RegistryDomain {
+  return info;
 }
 
 /** Registries do not tell when it began: from our deletion, or since it was seen first. */

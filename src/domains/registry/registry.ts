@@ -24,9 +24,10 @@ export interface RegistryDomain {
   readonly registrantId?: string;
   /** EPP status values (RFC 5731 2.3, RFC 3915 3.1): ok, clientTransferProhibited, pendingTransfer, redemptionPeriod… */
   readonly statuses: readonly string[];
-  readonly createdAt: string;
+  /** Where the registry shows it, as `expiresAt`: RFC 5731 3.1.2 has both optional. */
+  readonly createdAt?: string;
   readonly updatedAt: string | null;
-  readonly expiresAt: string;
+  readonly expiresAt?: string;
   /** Lower case, sorted. */
   readonly nameservers: readonly string[];
   /** Those below the name itself, with their addresses; only where it was asked for them. Sorted by their names. */
@@ -319,7 +320,9 @@ export interface RegistryMessage {
     /** Our account has less than the registry likes. */
     | 'low_balance'
     /** It is not understood. */
-    | 'other';
+    | 'other'
+    /** What carries it is broken: its text is what can be shown of that. */
+    | 'unreadable';
   readonly text: string;
   /** Of the application that it is about. */
   readonly applicationId?: string | undefined;
@@ -363,6 +366,8 @@ export interface RegistryBalance {
   readonly availableCents: number;
   /** ISO 4217; undefined: the registry does not say. */
   readonly currency?: string | undefined;
+  /** Of when it is; undefined: of now. */
+  readonly observedAt?: string | undefined;
 }
 
 /** What it takes to look at all of a registry's names each day. */
@@ -388,7 +393,7 @@ export interface RegistryMember {
   readonly warnBelowCents?: number | undefined;
   /** Undefined: the registry does not tell. Throws `RegistryUnavailable`. */
   readBalance(): Promise<RegistryBalance | undefined>;
-  /** The oldest message, and how many there are. Throws `RegistryUnavailable`. */
+  /** The oldest message, and how many there are. Throws `RegistryUnavailable`, `UnreadableQueue` too. */
   poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
   /** Throws `RegistryUnavailable`; the message then stays in the queue. */
   acknowledge(messageId: string): Promise<void>;
@@ -445,6 +450,14 @@ export class RegistryUnavailable extends Error {
     this.name = 'RegistryUnavailable';
   }
 }
+
+/** It shows a name of ours without the day on which its term ends: of that nothing is known. */
+export function expiryNotShown(name: string): RegistryUnavailable {
+  return new RegistryUnavailable(`the registry does not show when the term of ${name} ends`);
+}
+
+/** Its oldest message can neither be read nor be acknowledged, as not even its id is to be found. */
+export class UnreadableQueue extends RegistryUnavailable {}
 
 /** It was not asked: it takes so many commands, and others came first. */
 export class RegistryBusy extends RegistryUnavailable {}

@@ -38,6 +38,7 @@ export const resultMessages = {
 
 export type ResultCode = keyof typeof resultMessages;
 
+export const MESSAGE_FOLLOWS = 1301 satisfies ResultCode;
 export const NO_MESSAGES = 1300 satisfies ResultCode;
 export const NOT_AUTHORIZED = 2201 satisfies ResultCode;
 export const OBJECT_EXISTS = 2302 satisfies ResultCode;

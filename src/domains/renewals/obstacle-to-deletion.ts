@@ -13,6 +13,7 @@ export function obstacleToDeletion(
   info: Pick<RegistryDomain, 'expiresAt'>,
   { graceDays, now }: { readonly graceDays: number; readonly now: Date },
 ): string | undefined {
+  if (info.expiresAt === undefined) return 'The registry does not show when its term ends: it is not deleted.';
   const expiresAt = new Date(info.expiresAt);
   const renewals = countRenewals(paidUntil, expiresAt, now);
   if (renewals === 0) {

@@ -236,6 +236,8 @@ class Worker implements RenewalWorker {
       if (info?.isOurs !== true) return row;
       const place = { workspaceId: seen.workspace_id, domainId: seen.id, name: seen.name };
       await recordInfo(tx, place, info, { registry, now: clock.now() });
+      // What is known of it stays: the renewal names that, and is refused where it has moved.
+      if (info.expiresAt === undefined) return row;
       return {
         ...row,
         expires_at: endOfPaidTerm(registry.habitsOf(row.name), row.billed_until, new Date(info.expiresAt)),

@@ -14,6 +14,7 @@ import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { appendEvent, type NewEvent } from '../events/index.ts';
 import { applyHold } from '../holds/index.ts';
 import type { Mailer } from '../mail/index.ts';
@@ -27,6 +28,7 @@ import {
   RegistryUnavailable,
 } from '../registry/registry.ts';
 import { addDays } from '../registry/term.ts';
+import { inBackground } from '../registry/turns/command-turn.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { obstacleToDeletion } from './obstacle-to-deletion.ts';
 import { findRenewalOrder } from './renewal-order-store.ts';
@@ -44,8 +46,15 @@ export interface UnpaidNamesOptions {
 
 export interface UnpaidNames {
   /** Takes every step that is due, once. Any number of processes may do so at a time. Nothing where the registry does not renew by itself. */
-  runDue(signal?: AbortSignal): Promise<void>;
+  runDue(): Promise<void>;
+  /** Does so now and every half a minute, at each registry by itself. */
+  start(): void;
+  /** Resolves when the steps under way have been taken. */
+  stop(): Promise<void>;
 }
+
+/** Who pays for a suspended name has it back so soon. */
+const INTERVAL_MS = 30_000;
 
 const MIN_MARGIN_DAYS = 2;
 /** Between two tries of a step that did not succeed. */
@@ -73,32 +82,47 @@ function marginDays(graceDays: number): number {
   return Math.max(MIN_MARGIN_DAYS, Math.ceil(graceDays / 3));
 }
 
-export function createUnpaidNames(options: UnpaidNamesOptions): UnpaidNames {
-  const workers = options.registry.members.flatMap(({ habits, zones }) =>
-    habits.autoRenewGraceDays === undefined
-      ? []
-      : [new Worker(options, { graceDays: habits.autoRenewGraceDays, zones })],
+export function createUnpaidNames(options: UnpaidNamesOptions, intervalMs = INTERVAL_MS): UnpaidNames {
+  const passes = options.registry.members.flatMap(({ habits, id, zones }) => {
+    const { autoRenewGraceDays: graceDays } = habits;
+    return graceDays === undefined ? [] : [new RegistryPass(options, { graceDays, id, zones })];
+  });
+  // One worker a registry: one that does not answer keeps nobody else's names waiting.
+  const workers = passes.map((pass) =>
+    createPeriodicWorker({
+      name: `unpaid names at ${pass.registry}`,
+      intervalMs,
+      pass: (signal) => inBackground(() => pass.runDue(signal), { signal }),
+      logger: options.logger,
+    }),
   );
   return {
-    // Each registry by itself: one that does not answer keeps nobody else's names waiting.
-    async runDue(signal) {
-      await Promise.all(workers.map((worker) => worker.runDue(signal)));
+    async runDue() {
+      await Promise.all(passes.map((pass) => pass.runDue()));
+    },
+    start() {
+      for (const worker of workers) worker.start();
+    },
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.stop()));
     },
   };
 }
 
-interface AutoRenewing extends Pick<RegistryMember, 'zones'> {
+interface AutoRenewing extends Pick<RegistryMember, 'id' | 'zones'> {
   readonly graceDays: number;
 }
 
 type Step = 'answered' | 'unanswered';
 
-class Worker implements UnpaidNames {
+class RegistryPass {
+  readonly registry: string;
   readonly #options: UnpaidNamesOptions;
   readonly #graceDays: number;
   readonly #zones: readonly string[] | undefined;
 
-  constructor(options: UnpaidNamesOptions, { graceDays, zones }: AutoRenewing) {
+  constructor(options: UnpaidNamesOptions, { graceDays, id, zones }: AutoRenewing) {
+    this.registry = id;
     this.#options = options;
     this.#graceDays = graceDays;
     this.#zones = zones;

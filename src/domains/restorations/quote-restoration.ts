@@ -7,7 +7,13 @@ import { ApiError } from '../../kernel/http/errors.ts';
 import { normalizeName } from '../names/normalize-name.ts';
 import type { DomainRow } from '../portfolio/index.ts';
 import type { PriceBook } from '../prices/price-book.ts';
-import { type Registry, type RegistryDomain, type RegistryFee, RegistryUnavailable } from '../registry/registry.ts';
+import {
+  expiryNotShown,
+  type Registry,
+  type RegistryDomain,
+  type RegistryFee,
+  RegistryUnavailable,
+} from '../registry/registry.ts';
 import { addDays, addYears } from '../registry/term.ts';
 
 interface Dependencies {
@@ -37,6 +43,10 @@ export async function quoteRestoration(
   const { tld } = normalizeName(info.name, 'name');
   const terms = prices.find(tld, pricesAt);
   const years = missingYears(info, clock.now());
+  if (years === undefined) {
+    const message = `The registry does not show now when the term of ${info.name} ends. Nothing was charged; repeat the call.`;
+    throw new ApiError('internal', { message, cause: expiryNotShown(info.name) });
+  }
   const ask = async (command: 'restore' | 'renew', asked: number) => {
     try {
       return await registry.feeOf({ name: info.name, command, years: asked });
@@ -78,7 +88,7 @@ export async function offerRestoration(
   info: RegistryDomain,
   { isAsked }: { readonly isAsked: boolean },
 ): Promise<(RestorationQuote & { readonly until: Date }) | undefined> {
-  if (since === null || !info.statuses.includes('redemptionPeriod')) return undefined;
+  if (since === null || info.expiresAt === undefined || !info.statuses.includes('redemptionPeriod')) return undefined;
   const days = deps.prices.find(normalizeName(info.name, 'name').tld, deps.clock.now())?.redemptionDays ?? 0;
   try {
     const quoted = await quoteRestoration(isAsked ? deps : { ...deps, registry: SAYS_NOTHING }, info);
@@ -104,8 +114,9 @@ export function requireRestorable(name: string, info: RegistryDomain | undefined
   });
 }
 
-/** As many as it takes for its term to end in the future. */
-export function missingYears({ expiresAt }: RegistryDomain, now: Date): number {
+/** As many as it takes for its term to end in the future; undefined: the registry does not show when it ends. */
+export function missingYears({ expiresAt }: RegistryDomain, now: Date): number | undefined {
+  if (expiresAt === undefined) return undefined;
   let years = 0;
   while (addYears(new Date(expiresAt), years) <= now) years += 1;
   return years;

@@ -1,6 +1,7 @@
 /** Whatever a check or a handler throws, as an answer: the envelope of the catalogue, and the cause for the log only. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody, publicError } from './errors.ts';
+import { lingerBeforeClose } from './lingering-close.ts';
 import type { Operation } from './operation.ts';
 import type { OperationErrorDialect } from './operation-errors.ts';
 import { TextReply } from './reply.ts';
@@ -26,6 +27,7 @@ export interface RefusalOptions {
 /** Sets how errors are answered. */
 export function answerRefusals(app: FastifyInstance, options: RefusalOptions): void {
   app.setErrorHandler(async (error: FastifyError, request, reply) => {
+    if (reply.getHeader('connection') === 'close') lingerBeforeClose(request.raw);
     await options.showQuota(request, reply);
     const { operation } = request.routeOptions.config;
     const refusal = toApiError(error, options.bodyLimitBytes, operation);

@@ -90,7 +90,7 @@ const Messages = closedObject({
   unknown: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }))),
 });
 
-const ANSWERS = ['silent', 'cut', 'late', ...REFUSALS] as const;
+const ANSWERS = ['silent', 'cut', 'late', 'undated', 'garbled', ...REFUSALS] as const;
 
 /** What becomes of commands: the first that fits decides. */
 const Answer = closedObject({

@@ -46,7 +46,10 @@ const WRONG: readonly [content: unknown, problems: readonly RegExp[]][] = [
   [{ sells: { tlds: ['.com'] } }, [/^sells\.tlds\[0\]: TLDs are written/]],
   [{ sells: { registered: { other: ['a.com'] } } }, [/^sells\.registered\.other: is none of the registrars: demo$/]],
   [{ limits: { credit: { other: 5, x: 1 } } }, [/^limits\.credit\.x: ids of registrars have 3 to 16 characters/]],
-  [{ answers: [{ answer: 2222 }] }, [/^answers\[0\]\.answer: must be one of silent, cut, late, 2104, 2201,/]],
+  [
+    { answers: [{ answer: 2222 }] },
+    [/^answers\[0\]\.answer: must be one of silent, cut, late, undated, garbled, 2104, 2201,/],
+  ],
   [{ answers: [{ answer: 'late' }] }, [/^answers\[0\]\.late_ms: say how late, in milliseconds$/]],
   [{ answers: [{ answer: 'cut', late_ms: 5 }] }, [/^answers\[0\]\.late_ms: is of `answer: late` alone$/]],
   [{ answers: [{ answer: 'cut', commands: ['sleep'] }] }, [/^answers\[0\]\.commands\[0\]: must be one of check, info/]],

@@ -355,6 +355,22 @@ test('answers are late, do not come, or are cut off once the command was carried
   assert.equal(gone.ok ? 1000 : gone.code, 2303);
 });
 
+test('answers leave out dates, or are no XML', async () => {
+  const { open } = await serve((id) => ({
+    sells: { registered: { [id]: ['undated.com', 'garbled.com'] } },
+    answers: [
+      { answer: 'undated', names: ['undated.com'] },
+      { answer: 'garbled', names: ['garbled.com'] },
+    ],
+  }));
+  const client = await open();
+  const [code, undated = ''] = (await client.ask(info('undated.com'))) ?? [];
+  assert.deepEqual([code, /<domain:(crDate|exDate)>/.test(undated)], [1000, false]);
+  assert.match(undated, /<domain:clID>/);
+  const [, garbled = ''] = (await client.ask(info('garbled.com'))) ?? [];
+  assert.match(garbled, /<\/epp$/);
+});
+
 test('another holder is a trade, which takes the time of the file, and is refused as an update', async () => {
   const { clock, open, ours } = await serve((id) => ({
     sells: { tlds: ['fr'], registered: { [id]: ['traded.fr', 'refused.fr'] } },

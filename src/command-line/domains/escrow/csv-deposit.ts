@@ -75,7 +75,7 @@ async function writeCsv<Row>(
 }
 
 function domainRow({ expires_at: expiresAt, name, nameservers, registrant }: DepositedDomain): readonly string[] {
-  const expiry = expiresAt.slice(0, 19).replace('T', ' ');
+  const expiry = expiresAt === null ? '' : expiresAt.slice(0, 19).replace('T', ' ');
   return [name, expiry, nameservers.join(' '), registrant, registrant, registrant, registrant];
 }
 

@@ -62,8 +62,8 @@ export function domainXml(domain: DepositedDomain, registrarId: string): string 
     ...['admin', 'tech', 'billing'].map((type) => textElement('rdeDomain:contact', contact, { type })),
     nameserversXml(domain),
     textElement('rdeDomain:clID', registrarId),
-    textElement('rdeDomain:crDate', createdAt),
-    textElement('rdeDomain:exDate', expiresAt),
+    textElement('rdeDomain:crDate', createdAt ?? undefined),
+    textElement('rdeDomain:exDate', expiresAt ?? undefined),
     textElement('rdeDomain:upDate', at ?? undefined),
     secDnsXml(domain),
   ]);

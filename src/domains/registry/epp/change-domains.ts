@@ -106,8 +106,9 @@ export async function renewDomain(link: RegistryLink, command: RenewCommand): Pr
   );
   if (WRONG_EXPIRY_CODES.includes(response.code)) {
     const found = await infoDomain(link, name);
-    if (found?.domain.isOurs && dayOf(found.domain.expiresAt) !== currentExpiryDate) {
-      return rejected('wrong_expiry', `${name} expires at ${found.domain.expiresAt}`);
+    const expiresAt = found?.domain.isOurs ? found.domain.expiresAt : undefined;
+    if (expiresAt !== undefined && dayOf(expiresAt) !== currentExpiryDate) {
+      return rejected('wrong_expiry', `${name} expires at ${expiresAt}`);
     }
   }
   const data = findData(response, DOMAIN, 'renData');
@@ -198,12 +199,13 @@ async function reportRestore(
   { name, transactionId }: NamedCommand,
   { domain }: DomainAtRegistry,
 ): Promise<MutationOutcome> {
+  const restoredAt = link.rules.clock.now().toISOString();
   const data = `${name}, nameservers ${domain.nameservers.join(' ')}`;
   const report = {
     before: data,
     after: data,
-    deletedAt: domain.updatedAt ?? domain.expiresAt,
-    restoredAt: link.rules.clock.now().toISOString(),
+    deletedAt: domain.updatedAt ?? domain.expiresAt ?? restoredAt,
+    restoredAt,
     reason: 'The registrant asked for the name to be restored.',
     statements: [
       'The registrar restores the name at the request of its registrant, and not for its own use or sale.',

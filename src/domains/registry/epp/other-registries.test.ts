@@ -230,9 +230,9 @@ test('a message that makes no sense does not block those behind it', async () =>
   assert.deepEqual(found?.message, {
     id: '7',
     queuedAt: '1970-01-01T00:00:00.000Z',
-    text: '',
+    text: 'trnData lacks trStatus',
     name: 'a.com',
-    kind: 'other',
+    kind: 'unreadable',
   });
 });
 

@@ -207,9 +207,6 @@ export interface DomainAtRegistry {
   readonly rgpStatuses: readonly string[];
 }
 
-/** For the dates that a registry does not show of another registrar's name. */
-const NO_DATE = new Date(0).toISOString();
-
 /** Undefined: there is no such name. Throws what asking throws, and `RegistryUnavailable` for other refusals. */
 export async function infoDomain(
   link: RegistryLink,
@@ -278,9 +275,9 @@ function plainDomain(data: DomainData) {
   return {
     name: data.name,
     registryId: data.roid,
-    createdAt: data.createdAt ?? NO_DATE,
+    ...(data.createdAt === undefined ? {} : { createdAt: data.createdAt }),
     updatedAt: data.updatedAt ?? null,
-    expiresAt: data.expiresAt ?? NO_DATE,
+    ...(data.expiresAt === undefined ? {} : { expiresAt: data.expiresAt }),
     nameservers: [...(data.nameservers?.names ?? [])].sort(),
   };
 }
@@ -292,9 +289,7 @@ function ofAnother(name: string): DomainAtRegistry {
     registryId: '',
     isOurs: false,
     statuses: [],
-    createdAt: NO_DATE,
     updatedAt: null,
-    expiresAt: NO_DATE,
     nameservers: [],
     dsRecords: [],
     isPrivate: false,

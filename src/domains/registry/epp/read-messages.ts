@@ -1,6 +1,7 @@
 /** The registry's message queue, as messages of the port. */
-import type { RegistryMessage } from '../registry.ts';
-import { isSuccess, NO_MESSAGES, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
+import { type RegistryMessage, UnreadableQueue } from '../registry.ts';
+import { isSuccess, MESSAGE_FOLLOWS, NO_MESSAGES, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
+import { UnreadableAnswer } from './client/errors.ts';
 import { readLowBalance } from './commands/balance.ts';
 import { readPendingAction, readTransfer } from './commands/domain-results.ts';
 import { findApplication } from './commands/launch.ts';
@@ -10,6 +11,7 @@ import { EppFault } from './epp-fault.ts';
 import { DOMAIN, LOW_BALANCE } from './namespaces.ts';
 import { refusalOf } from './outcomes.ts';
 import { type RegistryLink, stepOf } from './registry-link.ts';
+import { salvageMessage } from './salvage-message.ts';
 import { tradeStateOf } from './trade-domain.ts';
 import { findText } from './xml/element.ts';
 
@@ -17,10 +19,13 @@ type Kind = RegistryMessage['kind'];
 
 export async function pollMessage(link: RegistryLink) {
   if (link.rules.lacksPoll) return undefined;
-  const response = await link.askRepeatable({ kind: 'poll', operation: 'req' });
+  const response = await askNext(link);
+  if ('kind' in response) return { message: response, count: 1 };
   if (!isSuccess(response.code)) throw refusalOf(response);
-  const { queue } = response;
-  if (response.code === NO_MESSAGES || queue === undefined) return undefined;
+  const { code, queue } = response;
+  if (code === NO_MESSAGES || (queue === undefined && code !== MESSAGE_FOLLOWS)) return undefined;
+  if (queue === undefined || queue.id === '')
+    throw new UnreadableQueue('the answer to a poll has a message without an id');
   const message: RegistryMessage = {
     id: queue.id,
     queuedAt: queue.queuedAt ?? new Date(0).toISOString(),
@@ -28,6 +33,18 @@ export async function pollMessage(link: RegistryLink) {
     ...describeMessage(response, link.rules.clientId),
   };
   return { message, count: queue.count };
+}
+
+/** The message itself where its answer cannot be read, however often it is asked for. Throws `UnreadableQueue` where it has no id. */
+async function askNext(link: RegistryLink): Promise<Response | RegistryMessage> {
+  try {
+    return await link.askRepeatable({ kind: 'poll', operation: 'req' });
+  } catch (error) {
+    if (!(error instanceof UnreadableAnswer)) throw error;
+    const salvaged = salvageMessage(error);
+    if (salvaged !== undefined) return salvaged;
+    throw new UnreadableQueue(`the answer to a poll cannot be read: ${error.reason}`, error);
+  }
 }
 
 /** One that is gone was acknowledged before. */
@@ -42,7 +59,8 @@ function describeMessage(response: Response, clientId: string) {
     return classifyMessage(response, clientId);
   } catch (error) {
     if (!(error instanceof EppFault)) throw error;
-    return { name: nameIn(response), kind: 'other' } as const;
+    const text = [response.queue?.text, error.message].filter((part) => part !== undefined).join(': ');
+    return { name: nameIn(response), kind: 'unreadable', text } as const;
   }
 }
 

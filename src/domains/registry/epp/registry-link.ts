@@ -131,7 +131,10 @@ export class RegistryLink {
   /** For what must not be sent twice unchecked. Throws `AnswerLost` when it was sent and not answered. */
   async askOnce(command: EppCommand, clTRID: string): Promise<Response> {
     const response = await this.#client.execute(this.#address(command), { clTRID, isRepeatable: false });
-    this.#shared.lastBalance = findFeeBalance(response.extensions) ?? this.#shared.lastBalance;
+    const told = findFeeBalance(response.extensions);
+    if (told !== undefined) {
+      this.#shared.lastBalance = { ...told, observedAt: this.rules.clock.now().toISOString() };
+    }
     return response;
   }
 

@@ -7,7 +7,7 @@ import type { HttpReply } from '../../../kernel/http/operation.ts';
 import { answerOnce } from '../../answer-once.ts';
 import { CHANGE_MS, startDeadline } from '../../deadline.ts';
 import type { WorkspaceTurn } from '../../operation.ts';
-import { type DomainRow, lockDomain, ownDomain, recordInfo } from '../../portfolio/index.ts';
+import { type DomainRow, lockDomain, ownDomain, recordInfo, withoutExpiry } from '../../portfolio/index.ts';
 import type { DsRecord, RegistryDomain } from '../../registry/registry.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import { readAtRegistry, updateAtRegistry } from '../settings/index.ts';
@@ -64,9 +64,8 @@ async function keep({ clock, db, registry }: SignerDependencies, row: DomainRow,
     const held = await lockDomain(workspaceDb(tx, row.workspace_id), row.id);
     if (held === undefined || held.state === 'gone') return;
     const isOvertaken = held.expires_at?.getTime() !== row.expires_at?.getTime();
-    const expiresAt = isOvertaken ? (held.expires_at?.toISOString() ?? info.expiresAt) : info.expiresAt;
     const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
-    await recordInfo(tx, place, { ...info, expiresAt }, { registry, now: clock.now() });
+    await recordInfo(tx, place, isOvertaken ? withoutExpiry(info) : info, { registry, now: clock.now() });
   });
 }
 

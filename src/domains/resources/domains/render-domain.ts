@@ -40,7 +40,7 @@ export function renderDetails(
     unicode: toUnicode(row.name).domain,
     registry_id: info.registryId,
     registry_statuses: [...info.statuses],
-    registered_at: info.createdAt,
+    registered_at: info.createdAt ?? null,
     updated_at: info.updatedAt,
     ds_records: info.dsRecords.map(({ keyTag, algorithm, digestType, digest }) => ({
       key_tag: keyTag,

@@ -5,7 +5,7 @@ import type { WorkspaceTurn } from '../../operation.ts';
 import { buy, type OrderRow } from '../../orders/index.ts';
 import { type DomainRow, EXPIRY_TOLERANCE_MS, endOfPaidTerm, ownDomain } from '../../portfolio/index.ts';
 import { quote } from '../../prices/quote.ts';
-import { type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
+import { expiryNotShown, type RegistryDomain, RegistryUnavailable } from '../../registry/registry.ts';
 import { addYears } from '../../registry/term.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import type { DomainDependencies } from './dependencies.ts';
@@ -31,8 +31,7 @@ async function renew(
     body,
   );
   const instrument = instrumentOf(body);
-  const shown = new Date((await reportedDomain(deps, row)).expiresAt);
-  const fromExpiresAt = endOfPaidTerm(deps.registry.habitsOf(row.name), row.billed_until, shown);
+  const fromExpiresAt = await endOfTerm(deps, row);
   requireWithinCap(deps, { name: row.name, tld, until: addYears(fromExpiresAt, years) });
   return buy(
     deps,
@@ -53,28 +52,41 @@ async function renew(
 }
 
 /**
- * The registry's object of now: a renewal names the expiry that it moves. While the registry does not answer, what it reported last: it
- * refuses a renewal of a term that has moved since, and nothing is charged then.
+ * As the registry shows it now: a renewal names the expiry that it moves. While the registry does not answer, or does not show it, as it did
+ * last: it refuses a renewal of a term that has moved since, and nothing is charged then.
  */
-async function reportedDomain({ registry }: DomainDependencies, row: DomainRow): Promise<RegistryDomain> {
+async function endOfTerm({ registry }: DomainDependencies, row: DomainRow): Promise<Date> {
   let info: RegistryDomain | undefined;
   try {
     info = await registry.info(row.name, { timeoutMs: READ_MS });
   } catch (error) {
     if (!(error instanceof RegistryUnavailable)) throw error;
-    if (row.state === 'active' && row.snapshot !== null && !isBehind(row, row.snapshot)) return row.snapshot;
+    const shown = row.snapshot?.expiresAt;
+    const end =
+      shown === undefined
+        ? row.expires_at
+        : endOfPaidTerm(registry.habitsOf(row.name), row.billed_until, new Date(shown));
+    if (row.snapshot !== null && isKnownEnd(row, end)) return end;
     const message = 'The registry does not answer now. Nothing was charged; repeat the call.';
     throw new ApiError('internal', { message, cause: error });
   }
-  if (row.state === 'active' && info?.isOurs === true) return info;
+  if (row.state === 'active' && info?.isOurs === true) {
+    if (info.expiresAt !== undefined) {
+      return endOfPaidTerm(registry.habitsOf(row.name), row.billed_until, new Date(info.expiresAt));
+    }
+    if (isKnownEnd(row, row.expires_at)) return row.expires_at;
+    const message = `The registry does not show now when the term of ${row.name} ends. Nothing was charged; repeat the call.`;
+    throw new ApiError('internal', { message, cause: expiryNotShown(row.name) });
+  }
   throw new ApiError('renew_failed', {
     message: `The registry does not report ${row.name} as registered here yet, so there is no term to renew. Nothing was charged; repeat the call later.`,
   });
 }
 
-/** It showed less than was paid for: that was wrong, or is about to change, and an order that moves it would seem to be done already. */
-function isBehind({ billed_until: paidUntil }: DomainRow, { expiresAt }: RegistryDomain): boolean {
-  return paidUntil !== null && new Date(expiresAt).getTime() < paidUntil.getTime() - EXPIRY_TOLERANCE_MS;
+/** Not less than was paid for: that was wrong, or is about to change, and an order that moves it would seem to be done already. */
+function isKnownEnd({ billed_until: paidUntil, state }: DomainRow, end: Date | null): end is Date {
+  if (state !== 'active' || end === null) return false;
+  return paidUntil === null || end.getTime() >= paidUntil.getTime() - EXPIRY_TOLERANCE_MS;
 }
 
 function requireWithinCap(

@@ -25,7 +25,8 @@ async function restore(deps: DomainDependencies, request: Request, deadline: Dea
     deps,
     {
       ...{ workspaceId, kind: 'restoration', origin: 'request', name: row.name },
-      ...{ years: missingYears(info, deps.clock.now()), ...price },
+      // Not known before the price is.
+      ...{ years: missingYears(info, deps.clock.now()) ?? 0, ...price },
       instrument: instrumentOf(body),
       claim: idempotency,
     },

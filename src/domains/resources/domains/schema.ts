@@ -119,7 +119,7 @@ export const DomainDetails = component(
     unicode: Type.String({ description: 'The domain as people read it.' }),
     registry_id: Type.String({ description: 'The registry’s id of the object (ROID).' }),
     registry_statuses: Type.Array(Type.String(), { description: 'EPP status values (RFC 5731, RFC 3915).' }),
-    registered_at: timestamp(),
+    registered_at: nullable(timestamp(), { description: 'Null: its registry does not show it.' }),
     updated_at: nullable(timestamp()),
     ds_records: Type.Array(
       Type.Object({

@@ -37,13 +37,11 @@ export function renderDomain(found: PublishedDomain, { askedName, baseUrl, regis
     ...(unicodeName === name ? {} : { unicodeName }),
     status: statusesOf(info),
     events: [
-      { eventAction: 'registration', eventDate: info.createdAt },
-      { eventAction: 'expiration', eventDate: info.expiresAt },
-      { eventAction: 'registrar expiration', eventDate: paidUntil?.toISOString() ?? info.expiresAt },
-      ...(info.updatedAt === null ? [] : [{ eventAction: 'last changed', eventDate: info.updatedAt }]),
-      ...(syncedAt === null
-        ? []
-        : [{ eventAction: 'last update of RDAP database', eventDate: syncedAt.toISOString() }]),
+      ...eventOf('registration', info.createdAt),
+      ...eventOf('expiration', info.expiresAt),
+      ...eventOf('registrar expiration', paidUntil?.toISOString() ?? info.expiresAt),
+      ...eventOf('last changed', info.updatedAt),
+      ...eventOf('last update of RDAP database', syncedAt?.toISOString()),
     ],
     nameservers: info.nameservers.map((ldhName) => ({ objectClassName: 'nameserver', ldhName })),
     secureDNS: secureDns(info),
@@ -58,9 +56,15 @@ export function renderDomain(found: PublishedDomain, { askedName, baseUrl, regis
   };
 }
 
-/** Whether the answer has all that ICANN's profile demands, where that is to be followed: of a registrant who publishes everything, an address and a phone. */
+/** None of what is not known. */
+function eventOf(eventAction: string, eventDate: string | null | undefined) {
+  return eventDate == null ? [] : [{ eventAction, eventDate }];
+}
+
+/** Whether the answer has all that ICANN's profile demands, where that is to be followed: dates, and of a registrant who publishes everything, an address and a phone. */
 export function meetsProfile({ info, registrant, syncedAt }: PublishedDomain, registrar: RdapIdentity): boolean {
   if (!followsProfile(registrar, info.name) || syncedAt === null) return false;
+  if (info.createdAt === undefined || info.expiresAt === undefined) return false;
   const { city, country, phone, postal_code: postalCode, street } = registrant.contact;
   return Boolean(country && (info.isPrivate || (registrant.name && street && city && postalCode && phone)));
 }

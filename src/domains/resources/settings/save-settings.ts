@@ -3,7 +3,7 @@ import type { Transaction } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { requestDnssec } from '../../dns/dnssec/index.ts';
 import { openZone } from '../../dns/index.ts';
-import { type DomainRow, findDomainById, lockDomain, recordInfo } from '../../portfolio/index.ts';
+import { type DomainRow, findDomainById, lockDomain, recordInfo, withoutExpiry } from '../../portfolio/index.ts';
 import type { RegistryDomain } from '../../registry/registry.ts';
 import { findRenewalOrder, renewalOf } from '../../renewals/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
@@ -54,9 +54,8 @@ async function recordSeen(
 ): Promise<void> {
   if (seen === undefined) return;
   const isOvertaken = held.expires_at?.getTime() !== row.expires_at?.getTime();
-  const expiresAt = isOvertaken ? (held.expires_at?.toISOString() ?? seen.expiresAt) : seen.expiresAt;
   const place = { workspaceId: row.workspace_id, domainId: row.id, name: row.name };
-  await recordInfo(tx, place, { ...seen, expiresAt }, { registry, now: clock.now() });
+  await recordInfo(tx, place, isOvertaken ? withoutExpiry(seen) : seen, { registry, now: clock.now() });
 }
 
 async function updateRow(tx: Transaction, held: DomainRow, requested: RequestedSettings): Promise<void> {

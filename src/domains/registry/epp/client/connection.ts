@@ -15,12 +15,12 @@ import { type Greeting, LANGUAGE, PROTOCOL_VERSION, readGreeting } from '../comm
 import { describeLoginEvents, LONGEST_PLAIN_PASSWORD } from '../commands/login-security.ts';
 import { type Response, readResponse } from '../commands/response.ts';
 import { requireChild } from '../commands/values.ts';
-import { encodeFrame, FrameReader } from '../frames.ts';
+import { EppFault } from '../epp-fault.ts';
+import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
 import { ACCOUNT_URIS, EXTENSION_URIS, LOGIN_SEC, OBJECT_URIS, withOneFee } from '../namespaces.ts';
-import type { XmlElement } from '../xml/element.ts';
-import { parseXml } from '../xml/parse-xml.ts';
+import { parseXml, XmlError } from '../xml/parse-xml.ts';
 import { writeXml } from '../xml/write-xml.ts';
-import { AnswerLost, CommandNotSent } from './errors.ts';
+import { AnswerLost, CommandNotSent, UnreadableAnswer } from './errors.ts';
 
 export interface EppEndpoint {
   readonly host: string;
@@ -46,8 +46,15 @@ export interface AgreedServices {
 }
 
 interface Waiting {
-  readonly resolve: (root: XmlElement) => void;
+  /** With the bytes of a frame. */
+  readonly resolve: (frame: Buffer) => void;
   readonly reject: (error: Error) => void;
+}
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
+function isUnreadable(error: unknown): error is Error {
+  return [EppFault, FrameError, XmlError].some((kind) => error instanceof kind);
 }
 
 export class EppConnection {
@@ -82,7 +89,7 @@ export class EppConnection {
     const abort = () => connection.cut(new Error('the client is stopping'));
     signal.addEventListener('abort', abort);
     try {
-      const greeting = readGreeting(requireChild(await greeted, 'greeting'));
+      const greeting = readGreeting(requireChild(parseXml(await greeted), 'greeting'));
       await connection.#logIn(endpoint, greeting, newPassword);
       return connection;
     } catch (error) {
@@ -112,8 +119,10 @@ export class EppConnection {
   async exchange(command: EppCommand, clTRID: string): Promise<Response> {
     const frame = encodeFrame(writeXml(commandElement(command, clTRID)));
     if (this.closed.aborted) throw new CommandNotSent('the connection is closed', this.closed.reason);
+    let bytes = NOTHING;
     try {
-      const response = readResponse(await this.#send(frame));
+      bytes = await this.#send(frame);
+      const response = readResponse(parseXml(bytes));
       // A server that could not read the id leaves it out.
       if (response.clTRID !== undefined && response.clTRID !== clTRID) {
         throw new Error(`the answer is to ${response.clTRID}`);
@@ -122,6 +131,7 @@ export class EppConnection {
       return response;
     } catch (error) {
       this.cut(error instanceof Error ? error : new Error(String(error)));
+      if (isUnreadable(error)) throw new UnreadableAnswer(clTRID, error, bytes);
       throw new AnswerLost(clTRID, error instanceof Error ? error.message : String(error), error);
     }
   }
@@ -129,7 +139,7 @@ export class EppConnection {
   /** Keeps an idle connection from being cut. Ends the connection when there is no answer. */
   async hello(): Promise<void> {
     try {
-      requireChild(await this.#send(encodeFrame(writeXml(helloElement()))), 'greeting');
+      requireChild(parseXml(await this.#send(encodeFrame(writeXml(helloElement())))), 'greeting');
     } catch (error) {
       this.cut(error instanceof Error ? error : new Error(String(error)));
     }
@@ -178,7 +188,7 @@ export class EppConnection {
     this.#services = { objectUris: new Set(objectUris), extensionUris: new Set(extensionUris) };
   }
 
-  async #send(frame: Buffer): Promise<XmlElement> {
+  async #send(frame: Buffer): Promise<Buffer> {
     const answer = this.#nextFrame();
     const timer = setTimeout(() => {
       this.cut(new Error(`nothing came within ${this.#commandTimeoutMs} ms`));
@@ -191,7 +201,7 @@ export class EppConnection {
     }
   }
 
-  #nextFrame(): Promise<XmlElement> {
+  #nextFrame(): Promise<Buffer> {
     if (this.#waiting !== undefined) throw new Error('a command is in flight already');
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
@@ -201,9 +211,8 @@ export class EppConnection {
   #receive(piece: Buffer): void {
     try {
       for (const frame of this.#reader.push(piece)) {
-        const root = parseXml(frame);
         if (this.#waiting === undefined) throw new Error('the server sent an answer without a command');
-        this.#waiting.resolve(root);
+        this.#waiting.resolve(frame);
         this.#waiting = undefined;
       }
     } catch (error) {

@@ -19,3 +19,17 @@ export class AnswerLost extends Error {
     this.clTRID = clTRID;
   }
 }
+
+/** Bytes came, and they are no answer. */
+export class UnreadableAnswer extends AnswerLost {
+  /** Why, in words. */
+  readonly reason: string;
+  /** All that came; empty where it was no frame. */
+  readonly bytes: Uint8Array;
+
+  constructor(clTRID: string, cause: Error, bytes: Uint8Array) {
+    super(clTRID, cause.message, cause);
+    this.reason = cause.message;
+    this.bytes = bytes;
+  }
+}

@@ -16,8 +16,11 @@ export const REFUSALS = [
 ] as const satisfies readonly ResultCode[];
 
 export interface AnswerRule {
-  /** `late`: carried out at once, and answered after `lateMs`; `silent` and `cut`: see `Delivery`. */
-  readonly answer: (typeof REFUSALS)[number] | 'silent' | 'cut' | 'late';
+  /**
+   * `late`: carried out at once, and answered after `lateMs`; `undated`: answered without when a name was registered and when its term ends;
+   * `garbled`: with what is no XML; `silent` and `cut`: see `Delivery`.
+   */
+  readonly answer: (typeof REFUSALS)[number] | 'silent' | 'cut' | 'late' | 'undated' | 'garbled';
   readonly lateMs?: number | undefined;
   /** Default: all that are about names. */
   readonly commands?: readonly (typeof RULED_COMMANDS)[number][] | undefined;
@@ -78,9 +81,18 @@ function deliveryOf({ answer, lateMs = 0 }: AnswerRule): Delivery {
       return { kind: answer };
     case 'late':
       return { kind: 'slow', delayMs: lateMs };
+    case 'undated':
+      return { kind: 'altered', alter: withoutDates };
+    case 'garbled':
+      return { kind: 'altered', alter: (xml) => xml.slice(0, -1) };
     default:
       return { kind: 'refused', code: answer };
   }
+}
+
+/** RFC 5731 3.1.2 has both optional. */
+export function withoutDates(xml: string): string {
+  return xml.replaceAll(/<domain:(crDate|exDate)>[^<]*<\/domain:\1>/g, '');
 }
 
 /** From 0 to 1, without 1. */

@@ -35,8 +35,8 @@ export async function serveConnection(socket: TLSSocket, options: ConnectionOpti
         if (answer === undefined) continue;
         const { xml, ends, delivery } = answer;
         if (delivery?.kind === 'cut') return void socket.destroy();
-        if (delivery !== undefined) await wait(delivery.delayMs, undefined, { signal: closed.signal });
-        await send(socket, xml);
+        if (delivery?.kind === 'slow') await wait(delivery.delayMs, undefined, { signal: closed.signal });
+        await send(socket, delivery?.kind === 'altered' ? delivery.alter(xml) : xml);
         if (ends) {
           session.close();
           return await hangUp(socket, limits().frameTimeoutMs);

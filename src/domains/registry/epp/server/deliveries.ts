@@ -12,6 +12,8 @@ export type Delivery =
   | { readonly kind: 'slow'; readonly delayMs: number }
   /** It is not carried out; codes from 2500 on end the session. */
   | { readonly kind: 'refused'; readonly code: ResultCode }
+  /** It is carried out, and answered with something else. */
+  | { readonly kind: 'altered'; readonly alter: (xml: string) => string }
   /** It is carried out, and the connection is cut in place of an answer. */
   | { readonly kind: 'cut' };
 
