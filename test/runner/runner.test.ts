@@ -156,7 +156,10 @@ test('the exit code tells, failures are repeated, and nothing is left in the scr
   const before = await readdir(scratch);
   const passed = await run('test/support/shared.test.ts');
   assert.equal(passed.code, 0, passed.output);
-  assert.match(passed.output, /^\[1\/1\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s\)$/m);
+  assert.match(
+    passed.output,
+    /^\[1\/1\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s, computes [\d.]+ s\)$/m,
+  );
   const failed = await run(fixture('hooks-and-outcomes'), 'test/support/shared.test.ts');
   assert.equal(failed.code, 1);
   assert.equal(failed.output.match(/✖ .*hooks-and-outcomes.ts › a group › with a test that fails$/gm)?.length, 2);
