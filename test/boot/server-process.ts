@@ -4,16 +4,15 @@ import { appendFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Credentials } from '../../src/platform/boot/credentials-file.ts';
+import { poll } from '../support/poll.ts';
 import { logFolder, recorder } from '../support/test-log.ts';
 
 export const mainFile = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 /** The first start of an embedded database on a busy machine. */
 const READY_MS = 90_000;
-const POLL_MS = 20;
 
 /**
  * A server of a test lives for seconds: to optimise the embedded store's code for it takes a quarter of all the processor time of
@@ -113,13 +112,9 @@ export async function waitFor<Value>(
   timeoutMs: number,
   work: () => Promise<Value | undefined>,
 ): Promise<Value> {
-  const deadlineMs = performance.now() + timeoutMs;
-  for (;;) {
-    const value = await work();
-    if (value !== undefined) return value;
-    if (performance.now() > deadlineMs) throw new Error(`no ${what} within ${timeoutMs} ms`);
-    await wait(POLL_MS);
-  }
+  const value = await poll(work, timeoutMs);
+  if (value === undefined) throw new Error(`no ${what} within ${timeoutMs} ms`);
+  return value;
 }
 
 /** Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. */

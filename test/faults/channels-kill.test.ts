@@ -12,7 +12,7 @@ import { type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { type BadDay, type ChannelKind, type Deliver, startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
-import { untilNoneOnTrial } from './trials.ts';
+import { letCalmPass, untilNoneOnTrial } from './trials.ts';
 
 const MESSAGES = Number(process.env.IRONCRAFT_FAULT_MESSAGES ?? 40);
 const SENDERS = Number(process.env.IRONCRAFT_FAULT_SENDERS ?? Math.max(6, Math.round(MESSAGES / 10)));
@@ -63,7 +63,10 @@ test(`two replicas, ${MESSAGES} messages of ${SENDERS} senders, ${KILLS} kills w
   }
   await writing;
   const startedMs = performance.now();
-  const isSettled = async () => ((await countUnsettled(db)) === 0 ? true : undefined);
+  const isSettled = async () => {
+    await letCalmPass(db);
+    return (await countUnsettled(db)) === 0 ? true : undefined;
+  };
   await waitFor('answer to every message', SETTLING_MS, isSettled);
   t.diagnostic(`settled ${Math.round(performance.now() - startedMs)} ms after the last message and kill`);
   await assertAnswered(t, db, kindOf);

@@ -14,6 +14,7 @@ import { startUpstream, type Upstream } from '../fakes/http-upstream.ts';
 import { type Client, createClient } from '../support/platform.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
+import { letCalmPass } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
 const EMBEDDED_KILLS = Math.max(2, Math.round(KILLS / 10));
@@ -23,6 +24,8 @@ const PROJECTS = 5;
 const LIFE_MS = { min: 300, max: 2_500 };
 /** A job whose process died is taken up when its heartbeat lapsed, and each round of kills may cost as much again. */
 const SETTLE_MS = 300_000;
+/** Each look is a request for each project, at a server that has enough to do. */
+const LOOK_MS = 500;
 /** Long enough that kills meet calls under way, and that a file of many chunks lives through several. */
 const EMBED_MS = 120;
 const MODEL = 'openai-compatible/small';
@@ -102,9 +105,12 @@ class Libraries {
   }
 
   async settle(server: ServerProcess): Promise<void> {
-    await waitFor('end of the indexing', SETTLE_MS, async () =>
-      (await this.countUnfinished(server)) === 0 ? true : undefined,
-    );
+    await waitFor('end of the indexing', SETTLE_MS, async () => {
+      if (this.#fleet.db !== undefined) await letCalmPass(this.#fleet.db);
+      if ((await this.countUnfinished(server)) === 0) return true;
+      await wait(LOOK_MS);
+      return undefined;
+    });
   }
 }
 

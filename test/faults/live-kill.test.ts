@@ -8,12 +8,10 @@ import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { eventually, FAKE_MODEL } from '../support/turns.ts';
 import { startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
-import { isOneOnTrial } from './trials.ts';
+import { isOneOnTrial, letCalmPass } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_LIVE_KILLS ?? 2);
 const BEGINNING = 'The first half';
-/** A turn that was interrupted twice waits until no replica has ended abruptly for a minute: decision 12. */
-const CALM_MS = 60_000;
 const WHOLE = 'The first half and the second.';
 
 test(`half an answer becomes the answer, though who showed it is killed, and who went on: ${KILLS} kills`, {
@@ -61,8 +59,11 @@ test(`half an answer becomes the answer, though who showed it is killed, and who
     alive = await fleet.start();
   }
   for (const { kind, live } of showing) {
-    const isWhole = () => (live.standing(1).join() === WHOLE ? true : undefined);
-    await eventually(isWhole, `the answer stands on ${kind}`, CALM_MS + 60_000);
+    const isWhole = async () => {
+      await letCalmPass(db);
+      return live.standing(1).join() === WHOLE ? true : undefined;
+    };
+    await eventually(isWhole, `the answer stands on ${kind}`);
   }
   assert.deepEqual(
     showing.map(({ live }) => live.standing(1)),

@@ -200,7 +200,12 @@ test(`two replicas on one PostgreSQL killed with -9 during ${ORDERS} orders: eve
   await lapseLeases(db);
   await market.start();
   await market.start();
-  await market.settle(calls);
+  const settled = market.settle(calls);
+  // Who asks again learns more only once the service has looked again.
+  await waitFor('outcome of every order', SETTLE_MS, async () => {
+    await letTimePass(db);
+    return Promise.race([settled.then(() => true), wait(LAST_SWEEPS_MS)]);
+  });
   await waitFor('end of every order and deletion', SETTLE_MS, async () => {
     const { live, openRefunds, deletions } = await countOpen(db);
     if (live + openRefunds + deletions === 0) return true;

@@ -17,6 +17,19 @@ export async function isOneOnTrial(db: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
+/**
+ * A turn or job that was interrupted twice waits until no replica has ended abruptly for a minute: for those that have, it has passed. They
+ * keep their distances from each other, which say what ended them together.
+ */
+export async function letCalmPass(db: Database): Promise<void> {
+  await db.query({
+    text: `
+      update replicas set heartbeat_at = heartbeat_at - interval '1 minute'
+      where heartbeat_at between now() - interval '1 minute' and now() - interval '5 seconds'`,
+    values: [],
+  });
+}
+
 /** For fleets with a database of their own. */
 export async function untilNoneOnTrial({ db }: Fleet): Promise<void> {
   if (db === undefined) throw new Error('the fleet has no database of its own');

@@ -79,17 +79,25 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
   });
 
   test('readers that come and go on the other get exactly the rest, from every frame', async () => {
+    // How many frames a turn has depends on the machine: words that are due at the same moment travel together.
+    let readers = 0;
+    for (let turns = 0; readers < 3; turns += 1) {
+      assert.ok(turns < 10, `${readers} readers in ${turns} turns`);
+      readers += await readBeside();
+    }
+  });
+
+  /** Returns how many have read beside one turn. */
+  async function readBeside(): Promise<number> {
     const { onA, onB } = await makeSmith();
     const live: Frame[] = [];
     const readers: { cut: number; rest: Promise<Frame[]> }[] = [];
     for await (const frame of readFrames(await onA.stream('Write 150 words at 100 words per second'))) {
       live.push(frame);
       // Behind the last frame there is nothing to read.
-      if (live.length % 15 !== 0 || frame.id === undefined || isType('run.completed')(frame)) continue;
+      if (live.length % 15 !== 5 || frame.id === undefined || isType('run.completed')(frame)) continue;
       readers.push({ cut: frame.id, rest: onB.events(frame.data.run_id, frame.id).then(collectFrames) });
     }
-    // How many frames there are depends on the machine: words that are due at the same moment travel together.
-    assert.ok(readers.length >= 3);
     for (const { cut, rest } of readers) {
       const frames = await rest;
       assemble(frames);
@@ -97,7 +105,8 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
       assert.equal(textOf(frames), textOf(live.filter(({ id = 0 }) => id > cut)));
       assert.equal(frames.at(-1)?.event, 'run.completed');
     }
-  });
+    return readers.length;
+  }
 
   test('a reader on the other hears of the end without waiting for the next look into the store', async () => {
     const { onA, onB } = await makeSmith();

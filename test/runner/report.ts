@@ -19,7 +19,7 @@ export interface Totals {
   readonly todo: number;
 }
 
-/** One line for a file that is through, and its failures in full. */
+/** One line for a file that is through, with its time by the clock and of the processor, and its failures in full. */
 export function describeFile(report: TaskReport, done: number, total: number): string {
   const { tests, failed, skipped } = countOutcomes([report]);
   const extra = [failed > 0 && `${failed} FAILED`, skipped > 0 && `${skipped} skipped`].filter(
@@ -27,7 +27,9 @@ export function describeFile(report: TaskReport, done: number, total: number): s
   );
   const counter = `[${String(done).padStart(String(total).length)}/${total}]`;
   const counts = [...onServer(report), `${tests} ${tests === 1 ? 'test' : 'tests'}`, ...extra].join(', ');
-  const lines = [`${counter} ${failed > 0 ? '✖' : '✔'} ${report.file} (${counts}, ${seconds(report.durationMs)})`];
+  const lines = [
+    `${counter} ${failed > 0 ? '✖' : '✔'} ${report.file} (${counts}, ${seconds(report.durationMs)}, computes ${seconds(report.processorMs)})`,
+  ];
   for (const text of report.diagnostics) lines.push(`  ℹ ${text}`);
   return [...lines, ...describeFailures(report)].join('\n');
 }

@@ -10,7 +10,16 @@ import { parseArgs } from 'node:util';
 import { cacheFolder } from '../support/cache-folder.ts';
 import { keepDurations, orderTasks } from './order-tasks.ts';
 import { countOutcomes, describeFile, describeRun, type TaskReport } from './report.ts';
-import { reasonToRunAlone, root, SELECTIONS, STORES, type Store, selectTasks, type Task } from './select-files.ts';
+import {
+  isWaiting,
+  reasonToRunAlone,
+  root,
+  SELECTIONS,
+  STORES,
+  type Store,
+  selectTasks,
+  type Task,
+} from './select-files.ts';
 import { TaskQueue } from './task-queue.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -55,9 +64,9 @@ function startWorker(run: Run, store: Store): WorkerProcess {
   });
 }
 
-/** Takes tasks until none is left. A worker that died with its file is replaced. */
-async function work(run: Run): Promise<void> {
-  for (let task = run.queue.take(); task !== undefined; task = run.queue.take()) {
+/** Takes tasks until none that it wants is left. A worker that died with its file is replaced. */
+async function work(run: Run, wanted: (task: Task) => boolean): Promise<void> {
+  for (let task = run.queue.take(wanted); task !== undefined; task = run.queue.take(wanted)) {
     const { file, store } = task;
     const isAlone = reasonToRunAlone(file) !== undefined;
     const worker = (isAlone ? undefined : run.idle[store].pop()) ?? startWorker(run, store);
@@ -75,6 +84,15 @@ async function work(run: Run): Promise<void> {
 async function endIdle({ queue, idle }: Run): Promise<void> {
   const needless = STORES.filter((store) => !queue.has(store)).flatMap((store) => idle[store].splice(0));
   await Promise.all(needless.map((worker) => worker.end()));
+}
+
+const waits = ({ file }: Task): boolean => isWaiting(file);
+const computes = (task: Task): boolean => !waits(task);
+
+/** What each of those wants that take tasks: beside three workers or more there is one for the files that wait. */
+function chooseTurns(workers: number): ((task: Task) => boolean)[] {
+  const turns = Array.from({ length: workers }, () => (workers < 3 ? () => true : computes));
+  return workers < 3 ? turns : [waits, ...turns];
 }
 
 async function runTasks(tasks: readonly Task[], workers: number, limitMs: number): Promise<number> {
@@ -98,7 +116,7 @@ async function runTasks(tasks: readonly Task[], workers: number, limitMs: number
       process.exit(128 + constants.signals[signal]);
     });
   }
-  await Promise.all(Array.from({ length: Math.min(workers, tasks.length) }, () => work(run)));
+  await Promise.all(chooseTurns(Math.min(workers, tasks.length)).map((wanted) => work(run, wanted)));
   rmSync(run.scratch, { recursive: true, force: true });
   keepDurations(run.reports);
   console.log(describeRun(run.reports, run.troubles, performance.now() - startMs));

@@ -114,6 +114,16 @@ test('what fails after its test has passed is no success', async (t) => {
   assert.match(output(), /too late for the test/);
 });
 
+test('an uncaught error fails the test that it comes from, and no hook watches promises for that', async (t) => {
+  const { worker } = startWorker(t);
+  assert.deepEqual(summarize(await worker.run(fixture('throws-beside'), LIMIT_MS)), [
+    'failed: a group › waits, and a timer of its own throws: Error: by a timer',
+    'failed: a group › waits, and what it left to itself fails: Error: by a promise',
+    'passed: a group › waits beside them',
+    'passed: is told of no promise',
+  ]);
+});
+
 test('a worker process of one store knows nothing of the other', async (t) => {
   const { worker } = startWorker(t, { IRONCRAFT_TEST_DATABASE_URL: 'postgres://127.0.0.1:1/none' });
   const { diagnostics } = await worker.run(fixture('tells-store'), LIMIT_MS);
@@ -146,7 +156,10 @@ test('the exit code tells, failures are repeated, and nothing is left in the scr
   const before = await readdir(scratch);
   const passed = await run('test/support/shared.test.ts');
   assert.equal(passed.code, 0, passed.output);
-  assert.match(passed.output, /^\[1\/1\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s\)$/m);
+  assert.match(
+    passed.output,
+    /^\[1\/1\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s, computes [\d.]+ s\)$/m,
+  );
   const failed = await run(fixture('hooks-and-outcomes'), 'test/support/shared.test.ts');
   assert.equal(failed.code, 1);
   assert.equal(failed.output.match(/✖ .*hooks-and-outcomes.ts › a group › with a test that fails$/gm)?.length, 2);

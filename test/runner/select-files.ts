@@ -103,6 +103,17 @@ export function isHeavy(file: string): boolean {
   return /^test\/(?:faults|hostile)\//.test(file);
 }
 
+/**
+ * Files that wait for most of their time: for what comes by the clock, or for children that leave the processors to whoever wants them.
+ * Where there are three workers or more one of these is under way beside what those compute.
+ */
+const WAITING =
+  /^src\/(?:kernel\/jobs\/jobs|platform\/(?:channels\/outbound\/live|knowledge\/read\/(?:document-reader|read-formats)|mcp\/suspended-calls|schedules\/firing))\.test\.ts$/;
+
+export function isWaiting(file: string): boolean {
+  return WAITING.test(file);
+}
+
 /** What to run; with `patterns` those files alone, whatever selection they belong to. */
 export function selectTasks(selection: Selection, patterns: readonly string[]): Task[] {
   const hasServer = (process.env.IRONCRAFT_TEST_DATABASE_URL ?? '') !== '';

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Task } from './select-files.ts';
+import { isWaiting, root, type Task } from './select-files.ts';
 import { TaskQueue } from './task-queue.ts';
 
 const task = (file: string, store: Task['store'] = 'embedded'): Task => ({ file, store });
@@ -16,6 +18,19 @@ test('what comes next waits while as many heavy files are under way as may be, a
   assert.equal(queue.take(), undefined, 'a light one makes no room');
   queue.end(faults[0] ?? assert.fail('there is a first'));
   assert.equal(queue.take(), faults[2]);
+});
+
+test('whoever wants some files alone takes no other, and leaves the order of the others', () => {
+  const other = task('src/other.test.ts');
+  const queue = new TaskQueue([light, other]);
+  const isOther = ({ file }: Task) => file === other.file;
+  assert.deepEqual([queue.take(isOther), queue.take(isOther), queue.take()], [other, undefined, light]);
+});
+
+test('files that wait are known by their names', () => {
+  const names = ['src/kernel/jobs/jobs.test.ts', 'src/platform/knowledge/read/document-reader.test.ts'];
+  for (const name of names) assert.ok(isWaiting(name) && existsSync(join(root, name)), name);
+  assert.equal(isWaiting(light.file), false);
 });
 
 test('a file that is under way on one store waits on the other', () => {

@@ -15,13 +15,14 @@ export class TaskQueue {
 
   /**
    * The next task, or a later one where the next would be one heavy file too many, or is under way on the other store, for
-   * a file may have a port of its own. Undefined where nothing may begin: what is left is for those who are at work now.
+   * a file may have a port of its own. Undefined where nothing may begin: what is left is for those who are at work now. Of a task that
+   * is not `wanted` another takes care.
    */
-  take(): Task | undefined {
+  take(wanted: (task: Task) => boolean = () => true): Task | undefined {
     const heavy = [...this.#underWay].filter(({ file }) => isHeavy(file)).length;
     const files = new Set([...this.#underWay].map(({ file }) => file));
     const mayBegin = ({ file }: Task): boolean => !files.has(file) && (heavy < this.#maxHeavy || !isHeavy(file));
-    const index = this.#waiting.findIndex(mayBegin);
+    const index = this.#waiting.findIndex((task) => wanted(task) && mayBegin(task));
     const [task] = index === -1 ? [] : this.#waiting.splice(index, 1);
     if (task !== undefined) this.#underWay.add(task);
     return task;

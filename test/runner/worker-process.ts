@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FileReport, Order, WorkerMessage } from './messages.ts';
 
-const workerFile = join(import.meta.dirname, 'worker.ts');
+const workerFile = join(import.meta.dirname, 'start-worker.ts');
 const reporterFile = join(import.meta.dirname, 'report-events.ts');
 const GRACE_MS = 15_000;
 

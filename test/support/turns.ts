@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import type { OpenAiUpstream } from '../fakes/openai-upstream.ts';
 import type { Answer, TestPlatform, TestProject } from './platform.ts';
+import { poll } from './poll.ts';
 import { type Frame, readFrames } from './read-frames.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape.
@@ -123,13 +124,7 @@ export async function eventually<T>(
   what: string,
   withinMs = 60_000,
 ): Promise<T> {
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const found = await probe();
-    if (found !== undefined) return found;
-    if (performance.now() > deadline) assert.fail(`in vain waited until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  return (await poll(probe, withinMs)) ?? assert.fail(`in vain waited until ${what}`);
 }
 
 /** Reads frames until one passes the test, that one included; the stream can be read on. */

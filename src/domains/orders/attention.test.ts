@@ -96,7 +96,7 @@ test('an order that a process works on is not ended under its hands', async () =
   const { id } = await failingOrder('busy.com');
   await systemDb(db)
     .updateTable('orders')
-    .set({ lease_until: new Date(epp.clock.now().getTime() + 1_000) })
+    .set({ lease_until: new Date(epp.clock.now().getTime() + 60_000) })
     .where('id', '=', id)
     .execute();
   await assert.rejects(operator.end_order({ id, end: 'failed', reason: 'x' }), /is being worked on/);
