@@ -60,7 +60,7 @@ const UNDER_WAY = `array['redemptionPeriod', 'pendingCreate', 'pendingDelete', '
 const FOUND = `
   select workspace_id, id, name, synced_at, looked_at, missing_since,
     synced_at is null or snapshot is null or missing_since is not null
-      or expires_at is null or expires_at < $6 or coalesce(release_at < $6, false)
+      or coalesce(coalesce(expires_at, billed_until) < $6, false) or coalesce(release_at < $6, false)
       or deletion_sent_at is not null or deletion_wanted_at is not null
       or coalesce(transfer_out ->> 'state' in ('pending', 'approved'), false)
       or coalesce(snapshot -> 'statuses' ?| ${UNDER_WAY}, false) as must_read
