@@ -98,7 +98,7 @@ test('each test that it names is there, and speaks to the server over EPP', asyn
   assert.equal(named.length, 19);
   for (const file of named) {
     const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
-    assert.match(source, /support\/(domains-over-epp|three-registries)\.ts/, file);
+    assert.match(source, /support\/(domains-over-epp|scripted-epp|three-registries)\.ts/, file);
   }
 });
 
