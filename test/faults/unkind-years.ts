@@ -137,7 +137,7 @@ async function call(owner: Customer, method: string, path: string, body?: object
   try {
     const response = await createClient(service.url, owner.token).open(method, path, body);
     const text = await response.text();
-    if (response.status === 500 && !/The registry (did|does) not answer/.test(text))
+    if (response.status === 500 && !/The registry (did|does) not (answer|show)/.test(text))
       faults.push(`${method} ${path}: ${text}`);
     return response.status;
   } catch (error) {
