@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { stat } from 'node:fs';
 import { test } from 'node:test';
 import { ownIteration } from './own-iteration.ts';
 
@@ -35,6 +36,23 @@ test('each gets an iteration of its own, in the order in which they asked', asyn
   await counter.done;
   assert.deepEqual(order, [0, 1, 2, 3]);
   assert.equal(new Set(iterations).size, 4, `${iterations}`);
+});
+
+test('who asks while an event is handled gets an iteration after the one of that event', async () => {
+  const order: string[] = [];
+  await new Promise<void>((resolve) => {
+    stat('.', () => {
+      setImmediate(() => {
+        order.push('end of the iteration');
+        setImmediate(() => order.push('end of the next'));
+      });
+      void ownIteration().then(() => {
+        order.push('own');
+        resolve();
+      });
+    });
+  });
+  assert.deepEqual(order, ['end of the iteration', 'end of the next', 'own']);
 });
 
 test('who asks again waits behind those who asked before', async () => {

@@ -7,7 +7,8 @@ const waiting: (() => void)[] = [];
 /** Resolves in an iteration of the event loop in which it resolves for nobody else. First come, first served. */
 export function ownIteration(): Promise<void> {
   return new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(resolveNext);
+    // One that is asked for while events are handled would run at the end of that same iteration, after what asked for it.
+    if (waiting.push(resolve) === 1) setImmediate(() => setImmediate(resolveNext));
   });
 }
 

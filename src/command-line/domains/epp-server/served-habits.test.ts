@@ -1,7 +1,7 @@
 /** Each habit of the file, over EPP and TLS, as a client of another registrar's making meets it. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../../../../test/boot/server-process.ts';
 import { openTestDatabase } from '../../../../test/support/database.ts';
@@ -20,10 +20,12 @@ import { serveRegistry } from './serve-registry.ts';
 
 const database = await openTestDatabase();
 const { db } = database;
-const ending: (() => unknown)[] = [];
-after(async () => {
+after(() => database.close());
+let ending: (() => unknown)[] = [];
+// Registries share their tables: one whose clock is years ahead would renew the names of the next test.
+afterEach(async () => {
   for (const end of ending.reverse()) await end();
-  await database.close();
+  ending = [];
 });
 
 const START = new Date('2026-03-01T12:00:00Z');
