@@ -252,6 +252,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/registrant.ts',
       'src/domains/tables.ts',
       'src/domains/workspace-scope.ts',
+      'src/domains/zone-of-name.ts',
     ],
     may: [],
   },

@@ -1,6 +1,7 @@
 /** What registries have said of our accounts there, and the orders that wait for credit. */
 import { sql } from 'kysely';
 import type { SystemDb } from '../workspace-scope.ts';
+import { zoneOf } from '../zone-of-name.ts';
 
 /** By their ids. */
 export function listBalances(db: SystemDb) {
@@ -60,7 +61,7 @@ export async function saveCreditRefusal(db: SystemDb, registry: string, now: Dat
 }
 
 const waits = sql<boolean>`waits_for_credit and state not in ('completed', 'failed')`;
-const zoneOfName = sql<string>`substring(name from position('.' in name) + 1)`;
+const zoneOfName = sql.raw<string>(zoneOf('name'));
 
 /** Orders of names in these zones, or of all. */
 export async function countWaiting(db: SystemDb, zones: readonly string[] | undefined): Promise<number> {

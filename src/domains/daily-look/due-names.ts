@@ -1,5 +1,6 @@
 /** Names of all workspaces that are to be looked at. */
 import type { Executor } from '../../kernel/db/database.ts';
+import { isUnderAny } from '../zone-of-name.ts';
 
 export interface DueName {
   readonly workspace_id: string;
@@ -52,7 +53,7 @@ export async function countNames(executor: Executor, zones: readonly string[] | 
   return rows[0]?.count ?? 0;
 }
 
-const UNDER = "($1::text[] is null or substring(name from position('.' in name) + 1) = any($1::text[]))";
+const UNDER = isUnderAny('$1');
 const ASKED = `state = 'active' and ${UNDER} and id <> all($2::text[])`;
 const NOT_MISSED_LATELY = '(missing_seen_at is null or missing_seen_at < $3)';
 const UNDER_WAY = `array['redemptionPeriod', 'pendingCreate', 'pendingDelete', 'pendingRenew', 'pendingRestore', 'pendingTransfer',

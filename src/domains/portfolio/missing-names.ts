@@ -15,6 +15,7 @@ import { sql } from 'kysely';
 import type { Executor } from '../../kernel/db/database.ts';
 import { type ReadOptions, type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
+import { isUnderAny } from '../zone-of-name.ts';
 import type { DomainRow } from './store.ts';
 
 const HOUR_MS = 3_600_000;
@@ -114,7 +115,7 @@ const unexpected = `
   and deletion_sent_at is null and (release_at is null or release_at > $1)
   and not coalesce(snapshot -> 'statuses' ?| array['redemptionPeriod', 'pendingDelete'], false)`;
 
-const under = "($2::text[] is null or substring(name from position('.' in name) + 1) = any($2::text[]))";
+const under = isUnderAny('$2');
 
 /** More names are missing unexpectedly than is likely, of all or of one registry's zones: rather the registry's answers are wrong. */
 export async function areTooManyMissing(

@@ -4,6 +4,7 @@ import { json } from '../../kernel/db/values.ts';
 import type { Zones } from '../registry/routing-registry.ts';
 import type { WorkspaceTables } from '../tables.ts';
 import type { SystemDb, WorkspaceDb } from '../workspace-scope.ts';
+import { zoneOf } from '../zone-of-name.ts';
 
 /** Literals, not parameters: with parameters a prepared statement could not use the partial indexes. */
 const notGone = sql<boolean>`state <> 'gone'`;
@@ -115,7 +116,7 @@ export async function listDomains(
 /** Of names: one label below one of these zones; undefined: any. */
 export function isUnder(zones: readonly string[] | undefined): RawBuilder<boolean> {
   if (zones === undefined) return sql<boolean>`true`;
-  return sql<boolean>`substring(name from position('.' in name) + 1) = any(${[...zones]}::text[])`;
+  return sql<boolean>`${sql.raw(zoneOf('name'))} = any(${[...zones]}::text[])`;
 }
 
 /** The same of the names of one registry, or of none. */

@@ -9,6 +9,7 @@ import { isAddressTaken, saveAddress, saveRegistrant, type WorkspaceRegistrant }
 import { addDays } from '../registry/term.ts';
 import { confirmAddress, noteRegistrantChange } from '../verifications/index.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import { zoneOf } from '../zone-of-name.ts';
 import { type ConsentingTld, consentingTldsOf, endChange } from './registrant-change.ts';
 import { type ChangedJob, TELL_CHANGED } from './send-consents.ts';
 import { tellRegistries } from './tell-registries.ts';
@@ -78,7 +79,7 @@ async function lockTransfers(
         change_wanted = domain.change_wanted || '{"transferLocked": true}'::jsonb
       from unnest($2::text[], $3::timestamptz[]) as locks (tld, until)
       where domain.workspace_id = $1 and domain.state <> 'gone'
-        and substring(domain.name from position('.' in domain.name) + 1) = locks.tld`,
+        and ${zoneOf('domain.name')} = locks.tld`,
     values: [workspaceId, locks.map(({ tld }) => tld), locks.map(({ lockDays }) => addDays(now, lockDays))],
   });
 }

@@ -5,6 +5,7 @@ import { appendEvent } from '../events/index.ts';
 import type { PriceBook } from '../prices/price-book.ts';
 import { lockRegistrant, type WorkspaceRegistrant } from '../registrant.ts';
 import { workspaceDb } from '../workspace-scope.ts';
+import { zoneOf } from '../zone-of-name.ts';
 import { type AskingTld, asColumns, askingTldsOf } from './asking-tlds.ts';
 import { countRequest, isAskedAbout, lockVerification, removeLinks } from './verification.ts';
 
@@ -26,7 +27,7 @@ export async function askRegistrants(
     text: `
       select distinct domain.workspace_id
       from unnest($1::text[], $2::timestamptz[]) as asking (tld, since)
-      join domains.domains domain on substring(domain.name from position('.' in domain.name) + 1) = asking.tld
+      join domains.domains domain on ${zoneOf('domain.name')} = asking.tld
         and domain.registrant_since >= asking.since
       where domain.state = 'active' and domain.registrant_asked_at is null
       limit $3`,
@@ -65,7 +66,7 @@ async function markAsked(
       update domains.domains domain set registrant_asked_at = $2
       from unnest($3::text[], $4::timestamptz[]) as asking (tld, since)
       where domain.workspace_id = $1 and domain.state = 'active' and domain.registrant_asked_at is null
-        and substring(domain.name from position('.' in domain.name) + 1) = asking.tld and domain.registrant_since >= asking.since`,
+        and ${zoneOf('domain.name')} = asking.tld and domain.registrant_since >= asking.since`,
     values: [workspaceId, now, ...asColumns(asking)],
   });
   return rowCount > 0;

@@ -8,6 +8,7 @@ import type { Database, Executor, Transaction } from '../../kernel/db/database.t
 import { appendEvents } from '../events/index.ts';
 import { addDays } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { zoneOf } from '../zone-of-name.ts';
 import type { AskingTld } from './asking-tlds.ts';
 import { lockVerification, VERIFY_DAYS } from './verification.ts';
 
@@ -33,7 +34,7 @@ export async function suspendNames(db: Database, { asking, now }: At): Promise<v
       update domains.domains domain set unverified_at = $1, unverified_told = false, hold_look_at = $1
       from overdue
       where domain.workspace_id = overdue.workspace_id and domain.state = 'active' and domain.unverified_at is null
-        and domain.registrant_asked_at <= $2 and substring(domain.name from position('.' in domain.name) + 1) = any($3::text[])
+        and domain.registrant_asked_at <= $2 and ${zoneOf('domain.name')} = any($3::text[])
         and domain.deletion_sent_at is null
         and not coalesce(domain.snapshot -> 'statuses' ?| array['redemptionPeriod', 'pendingDelete'], false)`,
     values: [now, addDays(now, -VERIFY_DAYS), asking.map(({ tld }) => tld)],
@@ -62,7 +63,7 @@ export async function freeNames(
               select from domains.registrant_verifications verification
               where verification.workspace_id = domain.workspace_id and verified_at is null and suspend_at <= $1
             )
-            or substring(domain.name from position('.' in domain.name) + 1) <> all($3::text[])
+            or ${zoneOf('domain.name')} <> all($3::text[])
           )
         for update skip locked
       )
