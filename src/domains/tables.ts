@@ -270,7 +270,7 @@ interface RegistryDutiesTable {
   lease_until: Date | null;
   due_at: Date;
   idle_count: Generated<number>;
-  /** Of the messages: why the oldest can neither be read nor removed. */
+  /** Of the messages: why the oldest cannot be read, or not be removed. */
   problem: Generated<string | null>;
   problem_since: Generated<Date | null>;
 }

@@ -16,7 +16,7 @@ export function addMessages(domains: Command): void {
     .description(
       'Lists the messages of the registry’s queue that are not understood here, in the order in which they came: such as announcements of ' +
         'maintenance, or cannot be read. They are acknowledged at the registry, and kept here until they are dismissed. A queue whose ' +
-        'oldest message can neither be read nor acknowledged is named first: have its registry remove that.',
+        'oldest message cannot be read, or not be removed, is named first: have its registry remove that.',
     )
     .option('--json', 'print {messages, unreadable}')
     .action(listMessages);
@@ -40,7 +40,7 @@ async function listMessages({ json }: Options): Promise<void> {
   const { messages, unreadable } = answer;
   if (messages.length + unreadable.length === 0) return print('No message waits for you.');
   const queues = unreadable.map(
-    ({ problem, registry, since }) => `The queue of ${registry} cannot be read since ${since}: ${problem}`,
+    ({ problem, registry, since }) => `The queue of ${registry} has stood still since ${since}: ${problem}`,
   );
   const lines = messages.map(({ number, registry, queued_at: queuedAt, name, text, times }) => {
     const said = times === 1 ? text : `${text} (${times} times)`;

@@ -204,7 +204,7 @@ const verbs = {
           times: Type.Integer(),
         }),
       ),
-      /** Registries whose oldest message can neither be read nor removed: those behind it wait. */
+      /** Registries whose oldest message cannot be read, or not be removed: those behind it wait. */
       unreadable: Type.Array(Type.Object({ registry: Type.String(), since: Type.String(), problem: Type.String() })),
     }),
   },

@@ -25,7 +25,7 @@ import { sendRefunds } from './pay-order.ts';
 import { completeOrder, failOrder } from './settle-order.ts';
 import { findLiveOrderOfName, listDueOrders } from './store.ts';
 import { keepUnknownMessage } from './unknown-messages.ts';
-import { pollOrTell } from './unreadable-queues.ts';
+import { acknowledgeOrTell, pollOrTell } from './unreadable-queues.ts';
 
 /** Orders and messages of one sweep. */
 const BATCH_SIZE = 50;
@@ -114,7 +114,7 @@ async function readQueue(
       const message = await pollOrTell(deps, member);
       if (message === undefined) break;
       await applyOrDefer(deps, member, message);
-      await member.acknowledge(message.id);
+      await acknowledgeOrTell(deps, member, message.id);
     }
     const hasFollowed = await followDeferred(deps, member.id, (message) => applyMessage(deps, member, message));
     return hasFollowed || count > 0;

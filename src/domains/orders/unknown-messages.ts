@@ -58,7 +58,7 @@ export function defineMessageAudit(
   );
   const queues = metrics.gauge(
     'domains_unreadable_queues',
-    'Registries whose oldest message can neither be read nor removed, as the last look on this replica found: those behind it wait',
+    'Registries whose oldest message cannot be read, or not be removed, as the last look on this replica found: those behind it wait',
   );
   found.set(0);
   queues.set(0);

@@ -7,7 +7,7 @@ import { silent, testCa } from '../../../test/support/epp.ts';
 import { standardPrices } from '../../../test/support/prices.ts';
 import { answerWith, openScriptedEpp } from '../../../test/support/scripted-epp.ts';
 import { openTestLogger } from '../../../test/support/test-log.ts';
-import { systemClock } from '../../kernel/clock/clock.ts';
+import { createManualClock, systemClock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { createJobs } from '../../kernel/jobs/jobs.ts';
 import { createMetrics } from '../../kernel/metrics/metrics.ts';
@@ -48,12 +48,14 @@ function frameOf(bytes: Buffer): Buffer {
 }
 
 /** A registry with these messages in its queue, and the worker that reads it. */
-async function openQueue(id: string, messages: readonly Queued[], db: Database = service.db) {
+async function openQueue(id: string, messages: readonly Queued[], db: Database = service.db, clock = systemClock) {
   const queue = [...messages];
+  const refused = new Set<string>();
   const server = await openScriptedEpp((command, clTRID) => {
     if (command === 'hello' || command.kind !== 'poll') return undefined;
     const first = queue[0];
     if (command.operation === 'req') return first?.answer(clTRID) ?? answerWith(1300, clTRID);
+    if (refused.has(command.messageId)) return answerWith(2400, clTRID);
     if (first?.id !== command.messageId) return answerWith(2303, clTRID);
     queue.shift();
     return answerWith(1000, clTRID);
@@ -67,12 +69,13 @@ async function openQueue(id: string, messages: readonly Queued[], db: Database =
   const errors: string[] = [];
   const logger = Object.assign(openTestLogger(), { error: (_: object, text: string) => void errors.push(text) });
   const parts = {
-    ...{ db, vault, logger, clock: systemClock, payments: unconfiguredPayments, prices: standardPrices },
+    ...{ db, vault, logger, clock, payments: unconfiguredPayments, prices: standardPrices },
     background: createBackgroundWork(silent),
   };
   const worker = createOrderWorker({ ...parts, registry, nameservers: [] });
   return {
     queue,
+    refused,
     errors,
     sweep: () => worker.sweep(),
     async shown() {
@@ -156,7 +159,7 @@ for (const [index, [what, change]] of WITHOUT_ID.entries()) {
     await sweep();
     const { messages, unreadable } = await shown();
     assert.deepEqual([messages, unreadable.length, errors.length], [[], 1, 1], unreadable[0]?.problem);
-    assert.match(errors[0] ?? '', /the oldest message of a registry can neither be read nor acknowledged/);
+    assert.match(errors[0] ?? '', /the oldest message of a registry cannot be read, or not be removed/);
 
     queue.shift();
     await sweep();
@@ -164,6 +167,34 @@ for (const [index, [what, change]] of WITHOUT_ID.entries()) {
     assert.deepEqual([after.messages.map(({ text }) => text), after.unreadable], [['Maintenance'], []]);
   });
 }
+
+test('a message that the registry refuses to remove is told to the operator where it goes on for ten minutes, and once', async (t) => {
+  const clock = createManualClock(new Date());
+  const messages = [said('m-1', 'Maintenance'), said('m-2', 'More maintenance')];
+  const { close, errors, queue, refused, shown, sweep } = await openQueue('kept', messages, service.db, clock);
+  t.after(close);
+  refused.add('m-1');
+  const sweepAfter = async (ms: number) => {
+    clock.advance(ms);
+    await sweep();
+    return (await shown()).unreadable.map(({ problem }) => problem);
+  };
+  assert.deepEqual(await sweepAfter(0), []);
+  assert.deepEqual(await sweepAfter(9 * 60_000), []);
+  const problem = 'message m-1 is not removed: the registry answered 2400: as you say';
+  assert.deepEqual(await sweepAfter(60_000), [problem]);
+  assert.deepEqual(await sweepAfter(60_000), [problem]);
+  assert.equal(errors.length, 1);
+  assert.deepEqual([queue.length, (await shown()).messages.map(({ text }) => text)], [2, ['Maintenance']]);
+
+  refused.clear();
+  assert.deepEqual(await sweepAfter(1_000), []);
+  assert.deepEqual([queue, (await shown()).messages.length], [[], 2]);
+  // One that passes is forgotten: the ten minutes begin anew.
+  queue.push(said('m-3', 'The last'));
+  refused.add('m-3');
+  assert.deepEqual(await sweepAfter(10 * 60_000), []);
+});
 
 test('the audit of each hour counts and tells queues that cannot be read', async (t) => {
   const { close: closeDatabase, db } = await openTestDatabase();

@@ -395,7 +395,7 @@ export interface RegistryMember {
   readBalance(): Promise<RegistryBalance | undefined>;
   /** The oldest message, and how many there are. Throws `RegistryUnavailable`, `UnreadableQueue` too. */
   poll(): Promise<{ readonly message: RegistryMessage; readonly count: number } | undefined>;
-  /** Throws `RegistryUnavailable`; the message then stays in the queue. */
+  /** Throws `RegistryUnavailable`, `UnreadableQueue` where it is refused; the message then stays in the queue. */
   acknowledge(messageId: string): Promise<void>;
   /** Sessions that are logged in; undefined where there are none to speak of. */
   countSessions(): number | undefined;
@@ -456,7 +456,7 @@ export function expiryNotShown(name: string): RegistryUnavailable {
   return new RegistryUnavailable(`the registry does not show when the term of ${name} ends`);
 }
 
-/** Its oldest message can neither be read nor be acknowledged, as not even its id is to be found. */
+/** Its oldest message stays there: not even its id is to be found, or the registry refuses to remove it. */
 export class UnreadableQueue extends RegistryUnavailable {}
 
 /** It was not asked: it takes so many commands, and others came first. */

@@ -47,10 +47,11 @@ async function askNext(link: RegistryLink): Promise<Response | RegistryMessage> 
   }
 }
 
-/** One that is gone was acknowledged before. */
+/** One that is gone was acknowledged before. Throws `UnreadableQueue` for any other refusal. */
 export async function acknowledgeMessage(link: RegistryLink, messageId: string): Promise<void> {
   const response = await link.askRepeatable({ kind: 'poll', operation: 'ack', messageId });
-  if (!isSuccess(response.code) && response.code !== OBJECT_DOES_NOT_EXIST) throw refusalOf(response);
+  if (!isSuccess(response.code) && response.code !== OBJECT_DOES_NOT_EXIST)
+    throw new UnreadableQueue(`message ${messageId} is not removed: ${refusalOf(response).message}`);
 }
 
 /** One that cannot be understood must not keep those behind it from being read. */
