@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { computedMs } from '../../../test/support/computed-time.ts';
-import { schemas as ordinary } from '../../../test/support/schemas.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { JsonObject } from '../tables.ts';
 import { createForeignSchemas, type ForeignSchemasOptions } from './foreign-schemas.ts';
 
+const ordinary = createForeignSchemas();
 after(() => ordinary.stop());
 
 function members<T>(count: number, make: (index: number) => T): Record<string, T> {
