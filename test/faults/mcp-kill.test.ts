@@ -15,7 +15,7 @@ import { eventually, question } from '../support/turns.ts';
 import { countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
-import { untilNoneOnTrial } from './trials.ts';
+import { letCalmPass, untilNoneOnTrial } from './trials.ts';
 import { insist } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -26,6 +26,8 @@ const LIFE_MS = { min: 200, max: 1_500 };
 /** How long a call takes: most of a turn. */
 const CALL_MS = { min: 20, max: 400 };
 const BOTH_AT_ONCE_SHARE = 0.15;
+/** So many calls are under way at every second kill; the others come when they come. */
+const CALLS_HIT = CLIENTS / 2;
 
 /** The same arguments are never sent for two calls. */
 interface DrivenCall {
@@ -68,14 +70,37 @@ async function driveCalls(clients: Clients, random: Random, name: string): Promi
   return calls;
 }
 
-async function startPeer(t: TestContext, random: Random): Promise<FakeMcpServer> {
+interface Peer {
+  readonly server: FakeMcpServer;
+  /** Answers no call while it works, which begins once so many have come. */
+  holdCalls(work: () => Promise<void>): Promise<void>;
+}
+
+async function startPeer(t: TestContext, random: Random): Promise<Peer> {
   const server = await startMcpServer([{ name: 'note' }, { name: 'look', annotations: { readOnlyHint: true } }]);
   t.after(() => server.close());
+  let underWay = 0;
+  let released = Promise.resolve();
   server.onCall = async ({ arguments: given }) => {
+    underWay += 1;
     await wait(random.integer(CALL_MS.min, CALL_MS.max));
+    await released;
+    underWay -= 1;
     return { content: [{ type: 'text', text: JSON.stringify(given) }] };
   };
-  return server;
+  return {
+    server,
+    async holdCalls(work) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      released = promise;
+      try {
+        await eventually(() => underWay >= CALLS_HIT || undefined, `${CALLS_HIT} calls are under way`);
+        await work();
+      } finally {
+        resolve();
+      }
+    },
+  };
 }
 
 async function register(project: TestProject, server: FakeMcpServer): Promise<void> {
@@ -109,7 +134,7 @@ async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills
   const peer = await startPeer(t, random.fork());
   const alive = new Set<ServerProcess>();
   while (alive.size < servers) alive.add(await fleet.start());
-  await register(fleet.project(random.pick([...alive])), peer);
+  await register(fleet.project(random.pick([...alive])), peer.server);
   let isStopped = false;
   const clients: Clients = {
     pick: () => (alive.size === 0 ? undefined : fleet.project(random.pick([...alive]))),
@@ -117,24 +142,30 @@ async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills
   };
   const driven = Array.from({ length: CLIENTS }, (_, index) => driveCalls(clients, random.fork(), `${index}`));
   for (const each of driven) each.catch(() => undefined);
-  for (let killed = 0; killed < kills; ) {
+  for (let killed = 0, round = 0; killed < kills; round += 1) {
     if (servers === 1) await finishTakenOver(fleet.project(random.pick([...alive])));
-    const before = peer.calls().length;
+    const before = peer.server.calls().length;
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
-    await eventually(() => peer.calls().length > before || undefined, 'calls are under way');
-    if (fleet.db !== undefined) await untilNoneOnTrial(fleet);
-    const victims = random.next() < BOTH_AT_ONCE_SHARE ? [...alive] : [random.pick([...alive])];
-    for (const victim of victims) {
-      alive.delete(victim);
-      victim.kill('SIGKILL');
-      assert.equal((await victim.ended).signal, 'SIGKILL', 'it lived until then');
-      killed += 1;
+    await eventually(() => peer.server.calls().length > before || undefined, 'calls are under way');
+    if (fleet.db !== undefined) {
+      await letCalmPass(fleet.db);
+      await untilNoneOnTrial(fleet);
     }
+    const victims = random.next() < BOTH_AT_ONCE_SHARE ? [...alive] : [random.pick([...alive])];
+    const kill = async (): Promise<void> => {
+      for (const victim of victims) {
+        alive.delete(victim);
+        victim.kill('SIGKILL');
+        assert.equal((await victim.ended).signal, 'SIGKILL', 'it lived until then');
+      }
+    };
+    await (round % 2 === 0 ? peer.holdCalls(kill) : kill());
+    killed += victims.length;
     for (const _ of victims) alive.add(await fleet.start());
   }
   isStopped = true;
   const calls = (await Promise.all(driven)).flat();
-  return { calls, peer, alive: [...alive] };
+  return { calls, peer: peer.server, alive: [...alive] };
 }
 
 /** What the store and the server of the tools say of the same calls. */
