@@ -26,9 +26,13 @@ export async function buy(
   purchase: Purchase,
   { deadline, term }: { readonly deadline: Deadline; readonly term?: RenewedTerm },
 ): Promise<OrderRow> {
-  // A card is charged first: what the registry has then may be another thing.
+  // A card is charged first: what the registry has then may be another thing. And a trade of the same name that was under way may have
+  // ended by the time that this one is placed: then there is nothing to trade.
   const isSentAtOnce =
-    needsBaseline(purchase.kind) && purchase.instrument === undefined && purchase.isPriceUnasked !== true;
+    needsBaseline(purchase.kind) &&
+    purchase.kind !== 'trade' &&
+    purchase.instrument === undefined &&
+    purchase.isPriceUnasked !== true;
   const { holder, name } = purchase;
   const subject = { name, holder: holder?.registrant ?? null };
   const baseline = isSentAtOnce ? await readBaseline(deps, subject) : undefined;

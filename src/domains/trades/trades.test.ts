@@ -267,6 +267,28 @@ describe('a registry that trades at once', async () => {
     assert.deepEqual([await wallet(workspace), await billOf('twice.com')], [[money - PRICE * 100, 0], [COST_CENTS]]);
   });
 
+  test('one that has asked what the registry has, and comes after another, is not paid for', async () => {
+    const workspace = await sold('overtaken.com');
+    const [money = 0] = await wallet(workspace);
+    let reads = 0;
+    deliver((command) => {
+      if (command.kind !== 'domain:info' || command.name !== 'overtaken.com') return undefined;
+      reads += 1;
+      return reads === 2 ? { kind: 'slow', delayMs: 700 } : undefined;
+    });
+    const slow = trade(workspace, 'overtaken.com');
+    await eventually(async () => reads === 2 || undefined, 'the second read of the first trade');
+    const answers = [await trade(workspace, 'overtaken.com'), await slow];
+    deliver(undefined);
+    const [won, lost] = answers.toSorted((a, b) => a.status - b.status);
+    assert.deepEqual([won?.status, won?.body.status], [200, 'Completed'], won?.text);
+    assert.ok(lost !== undefined && ['pending_operation', 'trade_failed'].includes(lost.body.error), lost?.text);
+    assert.deepEqual(
+      [await wallet(workspace), await billOf('overtaken.com')],
+      [[money - PRICE * 100, 0], [COST_CENTS]],
+    );
+  });
+
   test('a process that is killed after the command has left loses nothing, and another one finds out', async () => {
     const workspace = await sold('killed.com');
     const [money = 0] = await wallet(workspace);
