@@ -15,7 +15,7 @@ import { eventually, question } from '../support/turns.ts';
 import { countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
-import { letCalmPass, untilNoneOnTrial } from './trials.ts';
+import { isOneOnTrial, letCalmPass, untilNoneOnTrial } from './trials.ts';
 import { insist } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -73,7 +73,7 @@ async function driveCalls(clients: Clients, random: Random, name: string): Promi
 interface Peer {
   readonly server: FakeMcpServer;
   /** Answers no call while it works, which begins once so many have come. */
-  holdCalls(work: () => Promise<void>): Promise<void>;
+  holdCalls<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
 async function startPeer(t: TestContext, random: Random): Promise<Peer> {
@@ -95,7 +95,7 @@ async function startPeer(t: TestContext, random: Random): Promise<Peer> {
       released = promise;
       try {
         await eventually(() => underWay >= CALLS_HIT || undefined, `${CALLS_HIT} calls are under way`);
-        await work();
+        return await work();
       } finally {
         resolve();
       }
@@ -127,6 +127,25 @@ async function finishTakenOver(project: TestProject): Promise<void> {
   }, 'the turns of before come to an end');
 }
 
+/** Where there are several processes: the next kill sets no turn aside. */
+async function untilNoneIsAtRisk(fleet: Fleet): Promise<void> {
+  if (fleet.db === undefined) return;
+  await letCalmPass(fleet.db);
+  await untilNoneOnTrial(fleet);
+}
+
+/** While it waits for calls to hold, turns of the last kill are taken over, and one may be on trial: then it lets all go on first. */
+async function killHoldingCalls(fleet: Fleet, peer: Peer, kill: () => Promise<void>): Promise<void> {
+  for (let isKilled = false; !isKilled; ) {
+    await untilNoneIsAtRisk(fleet);
+    isKilled = await peer.holdCalls(async () => {
+      if (fleet.db !== undefined && (await isOneOnTrial(fleet.db))) return false;
+      await kill();
+      return true;
+    });
+  }
+}
+
 /** Starts servers, kills them under way, and lets the clients finish. */
 async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills: number, seed: number) {
   const random = createRandom(seed);
@@ -147,10 +166,6 @@ async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills
     const before = peer.server.calls().length;
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await eventually(() => peer.server.calls().length > before || undefined, 'calls are under way');
-    if (fleet.db !== undefined) {
-      await letCalmPass(fleet.db);
-      await untilNoneOnTrial(fleet);
-    }
     const victims = random.next() < BOTH_AT_ONCE_SHARE ? [...alive] : [random.pick([...alive])];
     const kill = async (): Promise<void> => {
       for (const victim of victims) {
@@ -159,7 +174,7 @@ async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills
         assert.equal((await victim.ended).signal, 'SIGKILL', 'it lived until then');
       }
     };
-    await (round % 2 === 0 ? peer.holdCalls(kill) : kill());
+    await (round % 2 === 0 ? killHoldingCalls(fleet, peer, kill) : untilNoneIsAtRisk(fleet).then(kill));
     killed += victims.length;
     for (const _ of victims) alive.add(await fleet.start());
   }

@@ -1,18 +1,28 @@
 /**
- * Turns on trial (docs/decisions/0012-abrupt-ends.md): taken over alone after an abrupt end, with no sign of life yet. A kill that hits
- * one looks as if the turn ended the process, so it is set aside, as it should be. Tests that lose no turn let trials end first.
+ * Turns on trial (docs/decisions/0012-abrupt-ends.md): taken over alone after an abrupt end, with no sign of life yet, or on their last
+ * try. A kill that hits one looks as if the turn ended the process, so it is set aside, as it should be. Tests that lose no turn let
+ * trials end first.
  */
 import type { Database } from '../../src/kernel/db/database.ts';
 import { eventually } from '../support/turns.ts';
 import type { Fleet } from './fleet.ts';
+
+/** A turn that was interrupted so often since its last step is given up at its next end. */
+const LAST_TRY_AFTER = 2;
 
 /** In a replica that lives: one whose replica has died is over. */
 export async function isOneOnTrial(db: Database): Promise<boolean> {
   const { rows } = await db.query({
     text: `
       select 1 from runs r join replicas p on p.id = r.replica_id
-      where r.status = 'in_progress' and r.trial_attempt = r.attempt and p.heartbeat_at > now() - interval '5 seconds' limit 1`,
-    values: [],
+      where r.status = 'in_progress' and p.heartbeat_at > now() - interval '5 seconds' and (
+        r.trial_attempt = r.attempt
+        or cardinality(r.interrupted_by) >= $1 and coalesce(r.progress_mark, 0) >= (
+          select count(*) from run_steps s where s.project_id = r.project_id and s.run_id = r.id and s.status = 'completed'
+        )
+      )
+      limit 1`,
+    values: [LAST_TRY_AFTER],
   });
   return rows.length > 0;
 }
