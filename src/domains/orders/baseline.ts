@@ -7,7 +7,7 @@ import { READ_MS } from '../deadline.ts';
 import type { Registrant, Registry, RegistryDomain } from '../registry/registry.ts';
 import { RegistryUnavailable } from '../registry/registry.ts';
 import { isHolder } from '../registry/same-holder.ts';
-import type { Baseline, OrderKind } from '../tables.ts';
+import type { Baseline } from '../tables.ts';
 import { type WorkspaceDb, workspaceDb } from '../workspace-scope.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
@@ -15,13 +15,13 @@ import type { OrderRow } from './order.ts';
 /** `holder`: of a trade. */
 type Subject = Pick<OrderRow, 'holder' | 'name'>;
 
-/** Undefined where the registry does not answer soon: then it is asked before the first command. */
+/** Of a name that is to be acquired. Undefined where the registry does not answer soon: then it is asked before the first command. */
 export async function readBaseline(
   { registry, clock }: Pick<OrderDependencies, 'registry' | 'clock'>,
-  subject: Subject,
+  name: string,
 ): Promise<Baseline | undefined> {
   try {
-    return await askBaseline({ registry, clock }, subject, READ_MS);
+    return await askBaseline({ registry, clock }, { name, holder: null }, READ_MS);
   } catch (error) {
     if (error instanceof RegistryUnavailable) return undefined;
     throw error;
@@ -62,13 +62,9 @@ interface TradeSubject {
   readonly name: string;
 }
 
-/** Whether an order needs one: a renewal names the expiry that it moves, and a restoration ends a state of the name. */
-export function lacksBaseline(order: OrderRow): boolean {
-  return needsBaseline(order.kind) && order.baseline === null;
-}
-
-export function needsBaseline(kind: OrderKind): boolean {
-  return kind === 'registration' || kind === 'transfer' || kind === 'trade';
+/** A renewal needs none, as it names the expiry that it moves, nor does a restoration, which ends a state of the name. */
+export function lacksBaseline({ baseline, kind }: OrderRow): boolean {
+  return (kind === 'registration' || kind === 'transfer' || kind === 'trade') && baseline === null;
 }
 
 /**

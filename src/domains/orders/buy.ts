@@ -7,7 +7,7 @@ import type { Deadline } from '../deadline.ts';
 import type { RegistryFee } from '../registry/registry.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { advanceOrder, leaseAndAdvanceOrder } from './advance-order.ts';
-import { needsBaseline, readBaseline } from './baseline.ts';
+import { readBaseline } from './baseline.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { type OrderOutcome, type OrderRow, orderOutcome, type Purchase } from './order.ts';
 import { findEarlier, placeOrder, type RenewedTerm, TermNotDue } from './place-order.ts';
@@ -28,14 +28,11 @@ export async function buy(
 ): Promise<OrderRow> {
   // A card is charged first: what the registry has then may be another thing. And a trade of the same name that was under way may have
   // ended by the time that this one is placed: then there is nothing to trade.
-  const isSentAtOnce =
-    needsBaseline(purchase.kind) &&
-    purchase.kind !== 'trade' &&
+  const isAcquiredAtOnce =
+    (purchase.kind === 'registration' || purchase.kind === 'transfer') &&
     purchase.instrument === undefined &&
     purchase.isPriceUnasked !== true;
-  const { holder, name } = purchase;
-  const subject = { name, holder: holder?.registrant ?? null };
-  const baseline = isSentAtOnce ? await readBaseline(deps, subject) : undefined;
+  const baseline = isAcquiredAtOnce ? await readBaseline(deps, purchase.name) : undefined;
   const { order, isNew } = await placeOrder(deps, { ...purchase, baseline }, term);
   const first = isNew ? advanceOrder(deps, order, { isFirst: true }) : Promise.resolve(orderOutcome(order));
   return waitForOutcome(deps, order, first, deadline);
