@@ -76,6 +76,28 @@ test('a deletion whose answer was lost gives the money back once, whoever finds 
   assert.deepEqual(await auditLedger(db), []);
 });
 
+test('nothing comes back for a name that went by way of its redemption period, whose deletion was asked for in time', async () => {
+  const workspace = await owner('redeemed.com');
+  const before = await available(workspace);
+  // The registry fails at the first command, and the answer to the second is lost.
+  deliver(({ kind }) => (kind === 'domain:delete' ? { kind: 'refused', code: 2400 } : undefined));
+  assert.equal((await workspace.delete('/domains/redeemed.com')).body.status, 'Pending');
+  await later(6 * DAY_MS);
+  assert.equal((await workspace.get('/domains/redeemed.com')).body.status, 'Active');
+  deliver(({ kind }) => (kind === 'domain:delete' ? { kind: 'cut' } : undefined));
+  await domains.resendDeletions();
+  deliver(undefined);
+  const seen = new Set<string>();
+  for (let day = 0; day < 40; day += 1) {
+    await later(DAY_MS);
+    seen.add((await workspace.get('/domains/redeemed.com')).body.status);
+  }
+  assert.deepEqual([...seen], ['Redemption', 'PendingDelete', undefined]);
+  assert.deepEqual((await workspace.get('/domains')).body.domains, []);
+  assert.equal(await available(workspace), before);
+  assert.ok((await billOf('redeemed.com')) > 0);
+});
+
 test('the days that count are those that were said when the name was registered', async () => {
   const workspace = await owner('shorter.com');
   const before = await available(workspace);

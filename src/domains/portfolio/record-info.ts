@@ -70,10 +70,11 @@ export function withoutExpiry({ expiresAt: _, ...info }: RegistryDomain): Regist
   return info;
 }
 
-/** Registries do not tell when it began: from our deletion, or since it was seen first. */
+/** Registries do not tell when it began: from our deletion, or since it was seen first. Kept once it is over and the name awaits its purge. */
 function redemptionSince({ statuses }: RegistryDomain, now: Date) {
-  if (!statuses.includes('redemptionPeriod')) return null;
-  return sql<Date>`coalesce(redemption_since, deletion_sent_at, ${now})`;
+  if (statuses.includes('redemptionPeriod')) return sql<Date>`coalesce(redemption_since, deletion_sent_at, ${now})`;
+  const awaitsPurge = statuses.includes('pendingDelete') && !statuses.includes('pendingRestore');
+  return awaitsPurge ? sql<Date | null>`redemption_since` : null;
 }
 
 /** Now, where the name's status and what is known of its transfer to another registrar differ. */
