@@ -19,7 +19,7 @@ const GRACE_DAYS = 45;
 const CUSTOMERS = 4;
 const LONGEST_STEP_DAYS = 9;
 /** After each of those, an hour apart, as the service does: what a fault has kept from being done is tried again. */
-const PASSES = 3;
+const PASSES = 5;
 const FAULT_SHARE = 0.04;
 const PRICE = 11.9;
 const PATIENCE = 20;
