@@ -47,9 +47,9 @@ const PROGRESS_MS = 30_000;
 const IDLE_MS = 20_000;
 const MAX_KEPT = 100;
 
-/** Default settings, but for the budgets of requests. */
+/** Default settings, but for the budgets of requests, and that nothing leaves the machine. */
 const ENVIRONMENT = {
-  NODE_OPTIONS: '--max-semi-space-size=16',
+  NODE_OPTIONS: `--max-semi-space-size=16 --import=${new URL('only-loopback.ts', import.meta.url)}`,
   IRONCRAFT_LOG_LEVEL: 'error',
   IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: '1000000',
   IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE: '1000000',
