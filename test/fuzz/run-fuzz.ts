@@ -50,6 +50,8 @@ const MAX_KEPT = 100;
 /** Default settings, but for the budgets of requests, and that nothing leaves the machine. */
 const ENVIRONMENT = {
   NODE_OPTIONS: `--max-semi-space-size=16 --import=${new URL('only-loopback.ts', import.meta.url)}`,
+  // Nobody answers there.
+  IRONCRAFT_DNS_SERVERS: '127.0.0.1:9',
   IRONCRAFT_LOG_LEVEL: 'error',
   IRONCRAFT_PROJECT_REQUESTS_PER_MINUTE: '1000000',
   IRONCRAFT_ADDRESS_REQUESTS_PER_MINUTE: '1000000',
