@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { useDnssec } from '../../../../test/support/dnssec-zones.ts';
+import type { Database, Statement } from '../../../kernel/db/database.ts';
 import { claimDueZone } from './dnssec-store.ts';
 import { createDnssecReconciler } from './index.ts';
 
@@ -53,5 +55,30 @@ describe('several workers', () => {
     assert.equal(bench.world.registry.updates.length, 1);
     await bench.pass(5_000);
     assert.equal(await bench.state(), 'on');
+  });
+
+  it('tell of a database that fails only once the zones under way are done', async () => {
+    const failed = Promise.withResolvers<void>();
+    let queries = 0;
+    const db: Database = {
+      ...bench.db,
+      query: async <Row>(statement: Statement) => {
+        queries += 1;
+        if (queries === 1) return bench.db.query<Row>(statement);
+        failed.resolve();
+        throw new Error('the connection is lost');
+      },
+      transaction: (work) => bench.db.transaction(work),
+    };
+    const sign = async (name: string) => {
+      await failed.promise;
+      // As long as it takes for a rejection that nobody awaits to end the process.
+      await setImmediate();
+      return bench.world.signer.sign(name);
+    };
+    const zones = { ...bench.world.options.zones, sign };
+    await bench.request(true);
+    const failing = createDnssecReconciler({ ...bench.world.options, db, zones });
+    await assert.rejects(failing.advanceDue(), /the connection is lost/);
   });
 });

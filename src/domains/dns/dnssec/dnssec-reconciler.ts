@@ -72,21 +72,24 @@ class Reconciler implements DnssecReconciler {
     }
     let count = 0;
     const workers: Promise<void>[] = [];
+    const failures: unknown[] = [];
     const work = async (): Promise<void> => {
       for (;;) {
         if (signal?.aborted === true) return;
-        const zone = await claimDueZone(this.#context.db, this.#context.clock.now());
+        const zone = await claimDueZone(db, clock.now());
         if (zone === undefined) return;
         // Where there is one there may be more; a sweep that finds nothing costs one query.
-        if (workers.length < CONCURRENCY) workers.push(work());
+        if (workers.length < CONCURRENCY) addWorker();
         count += 1;
         await advanceDnssec(this.#context, zone);
       }
     };
-    workers.push(work());
-    const ends: PromiseSettledResult<void>[] = [];
-    while (ends.length < workers.length) ends.push(...(await Promise.allSettled(workers.slice(ends.length))));
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    // Caught here: one that fails while another is awaited would be an unhandled rejection, and end the process.
+    const addWorker = () => workers.push(work().catch((error: unknown) => void failures.push(error)));
+    addWorker();
+    // Takes in those that are added meanwhile.
+    for (const worker of workers) await worker;
+    if (failures.length > 0) throw failures[0];
     return count;
   }
 }
