@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   createOutbound,
   type Lookup,
@@ -11,6 +12,7 @@ import {
   OutboundError,
   type OutboundOptions,
   type OutboundPolicy,
+  openBody,
   readCapped,
 } from './outbound.ts';
 
@@ -420,6 +422,27 @@ test("the reply is the runtime's own Response and streams", async (t) => {
   proceed.resolve();
   assert.equal((await reader?.read())?.value, 'second');
 });
+
+for (const [size, bytes] of [
+  ['small', 1_000],
+  ['large', 5_000_000],
+] as const) {
+  test(`a ${size} body that breaks before it is read is told to its reader alone`, async (t) => {
+    const { url } = await serve(t, async (_req, res) => {
+      res.writeHead(200, { 'content-length': bytes });
+      res.write('first', () => setTimeout(() => res.destroy(), 20));
+    });
+    const isBroken = (error: unknown) => error instanceof TypeError && error.message === 'terminated';
+    const fetch = makeOutbound(t).fetch('private');
+    const [response, stored] = await Promise.all([fetch(url), fetch(url)]);
+    assert.ok(stored.body);
+    const content = openBody(stored.body);
+    // Whoever stores a file asks the database for a place first.
+    await wait(100);
+    await assert.rejects(response.text(), isBroken);
+    await assert.rejects(readText(content), isBroken);
+  });
+}
 
 test('a reply without a body is one', async (t) => {
   const { url } = await serve(t, (_req, res) => res.writeHead(204).end());

@@ -20,6 +20,7 @@ import { openGuardedSocket } from './guarded-socket.ts';
 
 export type { Lookup, OutboundPolicy, UrlRules } from './address-guard.ts';
 export type { OutboundPost, OutboundReply, Post } from './guarded-post.ts';
+export { openBody } from './open-body.ts';
 export { OutboundError } from './outbound-error.ts';
 export { readCapped } from './read-capped.ts';
 

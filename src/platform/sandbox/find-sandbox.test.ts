@@ -29,3 +29,17 @@ test('names the folder for temporary files where the users of boxes may not ente
     await rm(folder, { recursive: true });
   }
 });
+
+test('says that no folder can be made among the temporary files', { skip }, async () => {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = '/nowhere';
+  try {
+    const found = await findSandbox(SANDBOX_SETTINGS);
+    assert.ok('problem' in found);
+    assert.match(found.problem, /^No folder for boxes can be made among the temporary files of the server: ENOENT/);
+    assert.match(found.mend, /\/nowhere.*TMPDIR=\/tmp/);
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
+});

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { BoxPrograms } from './box-request.ts';
 import type { BoxCgroups } from './cgroup/box-cgroup.ts';
-import { createHostFolder } from './host-folder.ts';
+import { createHostFolder, type HostFolder } from './host-folder.ts';
 import { BoxError, runBox } from './run-box.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
 
@@ -69,7 +69,18 @@ export async function findSandbox(
     };
   }
   const programs = { bubblewrap, setpriv: isRoot ? findProgram('setpriv') : undefined };
-  const failure = await tryBox(programs, settings, cgroups);
+  let host: HostFolder;
+  try {
+    host = await createHostFolder();
+  } catch (error) {
+    return {
+      problem: `No folder for boxes can be made among the temporary files of the server: ${messageOf(error)}`,
+      mend: `Make room in ${tmpdir()} and let the server write there, or start it with another folder for temporary files, such as TMPDIR=/tmp.`,
+    };
+  }
+  const failure = await tryBox(programs, settings, host, cgroups);
+  // What is left of it is removed at the next start.
+  await host.remove().catch(() => undefined);
   if (failure === undefined) return { programs, version };
   const closed = isRoot ? findClosedFolder(tmpdir()) : undefined;
   if (closed === undefined) return { problem: failure, mend: NAMESPACES_MEND };
@@ -97,9 +108,9 @@ const NAMESPACES_MEND =
 async function tryBox(
   programs: BoxPrograms,
   settings: SandboxSettings,
+  host: HostFolder,
   cgroups: BoxCgroups | undefined,
 ): Promise<string | undefined> {
-  const host = await createHostFolder();
   try {
     const { exitCode } = await runBox({
       ...{ programs, settings, cgroups, secrets: new Map(), slot: 0, command: 'exit 7', timeoutMs: TRIAL_MS },
@@ -113,10 +124,12 @@ async function tryBox(
     return exitCode === 7 ? undefined : `A box does not run commands as it should: exit code ${exitCode} in place of 7`;
   } catch (error) {
     if (error instanceof BoxError) return error.message;
-    return `A box does not come up: ${error instanceof Error ? error.message : String(error)}`;
-  } finally {
-    await host.remove();
+    return `A box does not come up: ${messageOf(error)}`;
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function findProgram(name: string): string | undefined {

@@ -213,10 +213,12 @@ class ProcessSandbox implements Sandbox {
     const result = this.#search();
     const found = { at: now, result };
     this.#found = found;
-    // What is there is there for good.
-    void result.then((sandbox) => {
+    const keep = (sandbox: FoundSandbox | SandboxProblem) => {
+      // What is there is there for good.
       if (!('problem' in sandbox) && this.#found === found) this.#found = { at: Number.POSITIVE_INFINITY, result };
-    });
+    };
+    // Whoever asked is told of a failure.
+    result.then(keep, () => undefined);
     return result;
   }
 

@@ -51,7 +51,7 @@ export interface TakenWorkspace {
 }
 
 export interface TakeOptions {
-  readonly files: SandboxFiles;
+  readonly files: Pick<SandboxFiles, 'storeArchive' | 'storeOutput'>;
   readonly projectId: string;
   readonly archiveId: string;
   readonly maxBytes: number;
@@ -127,6 +127,8 @@ class ArchiveWriter {
   begin(): void {
     if (this.#compress !== undefined) return;
     const compress = createZstdCompress({ params: { [zlib.ZSTD_c_compressionLevel]: 1 } });
+    // It is read once there is a place for it, and may fail before: with no listener that would end the process.
+    compress.on('error', () => undefined);
     this.#compress = compress;
     this.#stored = this.#open()(compress as AsyncIterable<Uint8Array>);
     // It is awaited at the end; until then a failure is seen by whoever writes.

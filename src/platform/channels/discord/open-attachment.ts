@@ -1,6 +1,6 @@
 /** A file that somebody sent: its address opens for whoever has it, for a day. No credentials go there. */
-import { Readable } from 'node:stream';
-import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
+import type { Readable } from 'node:stream';
+import { type Outbound, OutboundError, openBody } from '../../../kernel/outbound/outbound.ts';
 import { AttachmentFailure, type InboundAttachment } from '../channel.ts';
 
 const GONE = new Set([400, 403, 404, 410]);
@@ -17,7 +17,7 @@ export async function openDiscordAttachment(
     if (error instanceof OutboundError && error.reason !== 'unresolvable') throw gone(error.message, error);
     throw error;
   });
-  if (response.ok && response.body !== null) return Readable.fromWeb(response.body as never);
+  if (response.ok && response.body !== null) return openBody(response.body);
   await response.body?.cancel();
   if (GONE.has(response.status)) throw gone(`status ${response.status}`);
   throw new Error(`the host of a file answered ${response.status}`);

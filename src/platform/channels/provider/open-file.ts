@@ -1,6 +1,6 @@
 /** A file that somebody sent, from the host where its provider keeps it. The caller has made sure that the host is the provider's. */
-import { Readable } from 'node:stream';
-import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
+import type { Readable } from 'node:stream';
+import { type Outbound, OutboundError, openBody } from '../../../kernel/outbound/outbound.ts';
 import { AttachmentFailure } from '../channel.ts';
 
 export interface ProviderFile {
@@ -24,7 +24,7 @@ export async function openProviderFile(
     if (error instanceof OutboundError && error.reason !== 'unresolvable') throw gone(error.message, error);
     throw error;
   });
-  if (response.ok && response.body !== null) return Readable.fromWeb(response.body as never);
+  if (response.ok && response.body !== null) return openBody(response.body);
   await response.body?.cancel();
   if (finalStatuses.has(response.status)) throw gone(`status ${response.status}`);
   throw new Error(`the host of a file answered ${response.status}`);

@@ -1,6 +1,6 @@
 /** A file that somebody sent: whoever has the bot's token gets it. The token goes to Slack's hosts alone, whatever address is told. */
-import { Readable } from 'node:stream';
-import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
+import type { Readable } from 'node:stream';
+import { type Outbound, OutboundError, openBody } from '../../../kernel/outbound/outbound.ts';
 import { AttachmentFailure, type InboundAttachment } from '../channel.ts';
 import { readFileRef } from './attachment.ts';
 import { isSlackUrl } from './slack-url.ts';
@@ -29,7 +29,7 @@ export async function openSlackFile(
     throw error;
   });
   const isPage = response.headers.get('content-type')?.startsWith('text/html') === true && mediaType !== 'text/html';
-  if (response.ok && response.body !== null && !isPage) return Readable.fromWeb(response.body as never);
+  if (response.ok && response.body !== null && !isPage) return openBody(response.body);
   await response.body?.cancel();
   if (isPage) throw gone('the app lacks the scope files:read');
   if (GONE.has(response.status)) throw gone(`status ${response.status}`);

@@ -1,4 +1,5 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { openBody } from '../../../kernel/outbound/outbound.ts';
 import { AttachmentFailure, type InboundAttachment, type OpenAccount } from '../channel.ts';
 import { type BotApi, readProblem } from './bot-api.ts';
 
@@ -14,7 +15,7 @@ export async function openAttachment(
     // Whatever it holds, it holds the URL.
     throw new Error(readProblem(error).message);
   });
-  if (response.ok && response.body !== null) return Readable.fromWeb(response.body as never);
+  if (response.ok && response.body !== null) return openBody(response.body);
   await response.body?.cancel();
   if (response.status === 404) throw new AttachmentFailure('Telegram no longer has the file.');
   throw new Error(`Telegram answers ${response.status} for a file`);
