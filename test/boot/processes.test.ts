@@ -1,5 +1,6 @@
 /** Several processes that one command starts on one PostgreSQL server: they serve, are watched, and stop as one. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { type Fleet, NEEDS_SERVER, openFleet, patiently } from '../faults/fleet.ts';
@@ -84,12 +85,32 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     assert.match(server.stderr(), /a process has ended and is replaced/);
   });
 
+  test('all are replaced where all are killed at once, also where the system has no room for one at first', async () => {
+    const limitFiles = (count: number) => execFileSync('prlimit', ['--pid', `${server.pid}`, `--nofile=${count}:`]);
+    const killed = childrenOf(server.pid);
+    assert.equal(killed.length, 2);
+    limitFiles(1);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    const isSaid = () => (server.stderr().includes('a process could not be started') ? true : undefined);
+    await eventually(isSaid, 'the system refuses one');
+    limitFiles(1_024);
+    await eventually(async () => {
+      const now = childrenOf(server.pid).filter((pid) => !killed.includes(pid));
+      return now.length === 2 && (await isReady(server)) ? now : undefined;
+    }, 'both are replaced');
+  });
+
   test('a signal ends all of them in order', async () => {
     const children = childrenOf(server.pid);
     assert.deepEqual(await server.stop(), { code: 0, signal: null });
     for (const pid of children) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
   });
 });
+
+async function isReady({ url }: ServerProcess): Promise<boolean> {
+  const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+  return answer?.status === 200;
+}
 
 /** Processes of Node that this one has started. */
 function childrenOf(pid: number): number[] {

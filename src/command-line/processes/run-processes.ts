@@ -82,7 +82,7 @@ class Processes {
   readonly #sum: MetricsSum;
   #welcome: string | undefined;
   #allServe = false;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
   #exitCode = EXIT_OK;
   #pauseMs = FIRST_PAUSE_MS;
 
@@ -105,12 +105,41 @@ class Processes {
   }
 
   #start(): void {
-    const worker = cluster.fork(this.#ports.environment);
     const startedMs = performance.now();
+    let worker: Worker;
+    try {
+      worker = cluster.fork(this.#ports.environment);
+    } catch (error) {
+      this.#noteUnstarted(error);
+      return;
+    }
     worker.on('message', (message: FromServing) => this.#hear(worker, message));
     worker.once('exit', (code, signal) =>
       this.#noteEnd(worker, { code, signal, livedMs: performance.now() - startedMs }),
     );
+    worker.on('error', (error) => {
+      // Has none that the system did not start: no end of it will be told.
+      if (worker.process.pid !== undefined) return;
+      delete cluster.workers?.[worker.id];
+      this.#noteUnstarted(error);
+    });
+  }
+
+  /** The system has no memory, files or processes left for one more. */
+  #noteUnstarted(error: unknown): void {
+    const { logger } = this.#options;
+    if (this.#isFirst()) {
+      logger.fatal({ err: error }, 'no process could be started');
+      this.#ended.resolve(EXIT_FAILURE);
+      return;
+    }
+    const pauseMs = this.#takePause(0);
+    logger.error({ err: error, inMs: pauseMs }, 'a process could not be started; this is tried again');
+    void this.#startIn(pauseMs);
+  }
+
+  #isFirst(): boolean {
+    return this.#welcome === undefined;
   }
 
   #hear(worker: Worker, message: FromServing): void {
@@ -123,7 +152,11 @@ class Processes {
         break;
       case 'metrics': {
         const { id, service } = message;
-        void this.#sum.render(service).then((text) => tell(worker, { type: 'metrics', id, text }));
+        this.#sum.render(service).then(
+          (text) => tell(worker, { type: 'metrics', id, text }),
+          (error: unknown) =>
+            this.#options.logger.error({ err: error }, 'the metrics of all processes were not added up'),
+        );
         break;
       }
       case 'snapshot':
@@ -138,7 +171,7 @@ class Processes {
     this.#serving.add(worker.id);
     if (this.#welcome === undefined) {
       this.#welcome = welcome;
-      for (let started = 1; started < count && !this.#isStopping; started += 1) this.#start();
+      for (let started = 1; started < count && !this.#stopping.signal.aborted; started += 1) this.#start();
     }
     if (this.#allServe) tell(worker, { type: 'all serve' });
     else if (this.#serving.size >= count) {
@@ -151,36 +184,39 @@ class Processes {
 
   #noteEnd(worker: Worker, end: { readonly code: number; readonly signal: string; readonly livedMs: number }): void {
     this.#serving.delete(worker.id);
-    if (this.#isStopping) {
+    if (this.#stopping.signal.aborted) {
       if (end.code !== EXIT_OK) this.#exitCode = EXIT_FAILURE;
       if (this.#alive().length === 0) this.#ended.resolve(this.#exitCode);
       return;
     }
-    if (this.#welcome === undefined) {
+    if (this.#isFirst()) {
       // It has said why.
       this.#ended.resolve(end.code === EXIT_OK ? EXIT_OK : EXIT_FAILURE);
       return;
     }
-    void this.#replace(worker, end);
-  }
-
-  async #replace(
-    worker: Worker,
-    { code, signal, livedMs }: { readonly code: number; readonly signal: string; readonly livedMs: number },
-  ): Promise<void> {
-    this.#pauseMs = livedMs >= LASTING_MS ? FIRST_PAUSE_MS : this.#pauseMs;
-    const pauseMs = this.#pauseMs;
-    this.#pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    const pauseMs = this.#takePause(end.livedMs);
     this.#options.logger.error(
-      { pid: worker.process.pid, code, signal, inMs: pauseMs },
+      { pid: worker.process.pid, code: end.code, signal: end.signal, inMs: pauseMs },
       'a process has ended and is replaced; its turns go on in the others',
     );
-    await wait(pauseMs, undefined, { ref: false });
-    if (!this.#isStopping) this.#start();
+    void this.#startIn(pauseMs);
+  }
+
+  #takePause(livedMs: number): number {
+    const pauseMs = livedMs >= LASTING_MS ? FIRST_PAUSE_MS : this.#pauseMs;
+    this.#pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    return pauseMs;
+  }
+
+  /** Keeps this process alive meanwhile: the others may all have ended. */
+  async #startIn(pauseMs: number): Promise<void> {
+    const { signal } = this.#stopping;
+    await wait(pauseMs, undefined, { signal }).catch(() => undefined);
+    if (!signal.aborted) this.#start();
   }
 
   #stop(signal: NodeJS.Signals): void {
-    this.#isStopping = true;
+    this.#stopping.abort();
     const alive = this.#alive();
     if (alive.length === 0) this.#ended.resolve(this.#exitCode);
     for (const worker of alive) tell(worker, { type: 'stop', signal });

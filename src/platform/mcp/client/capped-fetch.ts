@@ -30,7 +30,8 @@ export function capFetch(fetch: typeof globalThis.fetch, options: CappedFetchOpt
     if (length !== undefined) {
       const error = count(length);
       if (error === undefined) return response;
-      void response.body.cancel();
+      // One that is broken already has nothing to cancel.
+      response.body.cancel().catch(() => undefined);
       throw error;
     }
     const counted = new TransformStream<Uint8Array, Uint8Array>({
