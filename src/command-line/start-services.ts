@@ -20,13 +20,13 @@ import { explainListenError } from './hold-port.ts';
 import { listPending, migrationSources } from './migrations.ts';
 import { openVault } from './open-store.ts';
 import type { ProcessGroup } from './processes/join-processes.ts';
-import { releaseMemory, releaseMemoryNowAndThen } from './release-memory.ts';
 import type { ServedService, ServerDependencies } from './served-service.ts';
 import { type Service, serviceName } from './service-name.ts';
 import type { Place } from './service-place.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
 import { reportStep } from './startup-steps.ts';
 import type { StopSignals } from './stop-signals.ts';
+import { releaseMemory, tidyAfterStart } from './tidy-after-start.ts';
 
 type MakeService = (parts: ServerDependencies) => Promise<ServedService>;
 
@@ -94,7 +94,8 @@ export async function startServices(
   const told = running.map(welcome).join('\n');
   if (group === undefined) process.stdout.write(told);
   else group.tellServing(told);
-  const memory = releaseMemoryNowAndThen(() => watch.ignoring(releaseMemory), {
+  const tidying = tidyAfterStart({
+    release: () => watch.ignoring(releaseMemory),
     // What takes long is done before somebody asks.
     atFirstRest() {
       // One that is killed later has told the next start what it compiled.
@@ -102,7 +103,7 @@ export async function startServices(
       for (const { served } of running) watch.ignoring(() => served.app.renderDocument());
     },
   });
-  opened.defer(async () => memory.stop());
+  opened.defer(async () => tidying.stop());
   return running;
 }
 
