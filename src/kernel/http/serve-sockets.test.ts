@@ -234,6 +234,18 @@ describe('an upgrade', () => {
     }
   });
 
+  test('behind a request that is not answered yet costs its own connection, and nobody else’s', async () => {
+    const ask = (path: string, ...lines: string[]) => `GET ${path} HTTP/1.1\r\nhost: a\r\n${lines.join('')}\r\n`;
+    const upgrade = ask('/v1/page', 'connection: upgrade\r\n', 'upgrade: websocket\r\n');
+    for (const before of [ask('/openapi.json'), ask('/nowhere'), upgrade]) {
+      const client = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => undefined);
+      client.setTimeout(10_000, () => client.destroy());
+      client.write(before + upgrade);
+      await once(client.resume(), 'close');
+    }
+    assert.equal((await fetch(`${service.url}/openapi.json`)).status, 200);
+  });
+
   test('to anything else is ignored: the request is served as it is', async () => {
     const head = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQ', TOKEN];
     const answer = await sendRaw(

@@ -55,9 +55,15 @@ export function serveSockets(app: FastifyInstance): Sockets {
   app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const response = new nodeHttp.ServerResponse(request);
     response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.once('finish', () => socket.end());
     socket.on('error', () => socket.destroy());
+    try {
+      response.assignSocket(socket);
+    } catch {
+      // An earlier request of the connection is not answered yet, and nothing more can be read behind it.
+      socket.destroy();
+      return;
+    }
+    response.once('finish', () => socket.end());
     upgrades.set(request, { socket, head, response });
     app.routing(request, response);
   });
