@@ -8,6 +8,8 @@ import { followRedirect, type PreparedRequest, prepareRequest } from './prepare-
 
 export interface FetchLimits extends PostTimeouts {
   readonly maxRedirects: number;
+  /** Of an answer. */
+  readonly maxBytes: number;
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -26,7 +28,7 @@ export function createGuardedFetch(
   guard: AddressGuard,
   dispatcher: Dispatcher,
   rules: UrlRules,
-  { maxRedirects, ...timeouts }: FetchLimits,
+  { maxRedirects, maxBytes, ...timeouts }: FetchLimits,
 ): typeof globalThis.fetch {
   const checkShape = (url: string | URL) => guard.checkShape(url, rules);
   return async (input, init = {}) => {
@@ -39,7 +41,8 @@ export function createGuardedFetch(
         throw refuseRedirect(status);
       }
       const location = REDIRECTS.has(status) ? headersOf(reply).get('location') : null;
-      if (location === null || request.redirect === 'manual') return toResponse(reply, request, hops > 0);
+      if (location === null || request.redirect === 'manual')
+        return toResponse(reply, request, { redirected: hops > 0, maxBytes });
       discard(reply.body);
       if (request.redirect === 'error') throw new OutboundError('redirect', 'the server redirects; use its final URL');
       if (hops === maxRedirects) {
@@ -79,12 +82,16 @@ function resolveLocation(location: string, base: URL): URL {
   return new URL(location, base);
 }
 
-async function toResponse(reply: Reply, { url, signal }: PreparedRequest, redirected: boolean): Promise<Response> {
+async function toResponse(
+  reply: Reply,
+  { url, signal }: PreparedRequest,
+  { redirected, maxBytes }: { readonly redirected: boolean; readonly maxBytes: number },
+): Promise<Response> {
   const { statusCode: status, statusText } = reply;
   const headers = headersOf(reply);
   let response: Response;
   try {
-    response = new Response(await bodyOf(reply, signal), { status, statusText, headers });
+    response = new Response(await bodyOf(reply, signal, maxBytes), { status, statusText, headers });
   } catch (cause) {
     discard(reply.body);
     if (cause instanceof OutboundError) throw cause;
@@ -105,6 +112,7 @@ function headersOf({ headers: from }: Reply): Headers {
 async function bodyOf(
   reply: Reply,
   signal: AbortSignal | null,
+  maxBytes: number,
 ): Promise<ReadableStream<Uint8Array> | Uint8Array | null> {
   const { statusCode, headers, body } = reply;
   if (NULL_BODY.has(statusCode)) {
@@ -112,8 +120,8 @@ async function bodyOf(
     return null;
   }
   const coding = headers['content-encoding'];
-  if (coding !== undefined || !(Number(headers['content-length']) <= WHOLE_BYTES)) {
-    return toWebStream(decodeBody(body, coding), signal);
+  if (coding !== undefined || !(Number(headers['content-length']) <= Math.min(WHOLE_BYTES, maxBytes))) {
+    return toWebStream(decodeBody(body, coding), signal, maxBytes);
   }
   try {
     return await body.bytes();
@@ -126,14 +134,19 @@ async function bodyOf(
 /** Closes the connections of replies that nobody has read to their end. */
 const forgotten = new FinalizationRegistry<Readable>(discard);
 
-function toWebStream(body: Readable, signal: AbortSignal | null): ReadableStream<Uint8Array> {
+function toWebStream(body: Readable, signal: AbortSignal | null, maxBytes: number): ReadableStream<Uint8Array> {
   const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]();
+  let bytes = 0;
   const stream = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done = false, value } = await pieces.next();
-          if (done) controller.close();
+          bytes += done ? 0 : value.byteLength;
+          if (bytes > maxBytes) {
+            discard(body);
+            controller.error(new OutboundError('too_large', `the server answers with more than ${maxBytes} bytes`));
+          } else if (done) controller.close();
           else controller.enqueue(value);
         } catch (error) {
           controller.error(asBroken(error, signal));

@@ -515,6 +515,22 @@ test('an endless body is cut off at the cap and its socket closed', async (t) =>
   await assert.rejects(readCapped(await call(`${url}/small`), 4), isRefusal('too_large'));
 });
 
+test('an answer that has more bytes than are taken ends with an error, and its socket is closed', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const { url } = await serve(t, (req, res) => {
+    if (req.url === '/fits') return void res.end('x'.repeat(1_000));
+    if (req.url === '/told') res.setHeader('content-length', 2_000);
+    res.write('x'.repeat(1_001));
+    res.once('close', () => req.url === '/endless' && closed.resolve());
+  });
+  const fetch = makeOutbound(t).fetch('private', { maxBytes: 1_000 });
+  assert.equal((await (await fetch(`${url}/fits`)).text()).length, 1_000);
+  for (const path of ['/told', '/endless']) {
+    await assert.rejects((await fetch(url + path)).text(), isRefusal('too_large'));
+  }
+  await closed.promise;
+});
+
 test('a proxy in the environment is not used', async (t) => {
   const { url } = await serve(t, (_req, res) => res.end('direct'));
   const names = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY'];

@@ -52,6 +52,8 @@ export interface OutboundPostOptions {
 export interface OutboundFetchOptions extends OutboundPostOptions {
   /** 0 to 5; 5 when absent. With 0 every answer of status 3xx is refused, whatever it is. */
   readonly maxRedirects?: number;
+  /** Of an answer, decoded. One that has more ends with an `OutboundError` (`too_large`), once so many have been read. */
+  readonly maxBytes?: number;
 }
 
 export interface Outbound {
@@ -91,8 +93,11 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return opening;
   };
   return {
-    fetch(policy, { httpsOnly = false, maxRedirects = MAX_REDIRECTS, ...timeouts } = {}) {
-      const limits = { ...fillTimeouts(timeouts), maxRedirects: Math.min(maxRedirects, MAX_REDIRECTS) };
+    fetch(
+      policy,
+      { httpsOnly = false, maxRedirects = MAX_REDIRECTS, maxBytes = Number.POSITIVE_INFINITY, ...timeouts } = {},
+    ) {
+      const limits = { ...fillTimeouts(timeouts), maxRedirects: Math.min(maxRedirects, MAX_REDIRECTS), maxBytes };
       let guarded: Promise<typeof globalThis.fetch> | undefined;
       return async (input, init) => {
         guarded ??= open().then((agents) => agents.fetch({ policy, httpsOnly }, limits));

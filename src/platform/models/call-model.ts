@@ -1,4 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { ANSWER_CALLS_MAX, ANSWER_CHARS_MAX } from './answer-limits.ts';
 import { demandsStream } from './buffered-answer.ts';
 import type { ChatModel } from './chat-model.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
@@ -124,6 +125,8 @@ class AnswerParts {
   failure: Failure | undefined;
   readonly #call: ModelCall;
   readonly #preamble: LanguageModelV4StreamPart[] = [];
+  #chars = 0;
+  #calls = 0;
 
   constructor(call: ModelCall) {
     this.#call = call;
@@ -134,7 +137,7 @@ class AnswerParts {
     if (parts === undefined) this.failure = this.#judge(CUT_OFF);
     const shown: LanguageModelV4StreamPart[] = [];
     for (const part of parts ?? []) {
-      this.failure = this.#judge(readFailure(part, this.#call));
+      this.failure = this.#judge(readFailure(part, this.#call)) ?? this.#measure(part);
       if (this.failure !== undefined) break;
       if (!this.begun) {
         this.#preamble.push(part);
@@ -148,6 +151,13 @@ class AnswerParts {
       if (this.finished) break;
     }
     return shown;
+  }
+
+  #measure(part: LanguageModelV4StreamPart): Failure | undefined {
+    if ('delta' in part) this.#chars += part.delta.length;
+    if (part.type === 'tool-call') this.#calls += 1;
+    if (this.#chars > ANSWER_CHARS_MAX) return tooLarge(`more than ${ANSWER_CHARS_MAX} characters`);
+    return this.#calls > ANSWER_CALLS_MAX ? tooLarge(`more than ${ANSWER_CALLS_MAX} calls of tools`) : undefined;
   }
 
   /** A stream that never said anything was not cut off: it was no answer of a model in the first place. */
@@ -164,6 +174,10 @@ function readFailure(part: LanguageModelV4StreamPart, call: ModelCall): Failure 
   if (part.type !== 'finish') return undefined;
   if (part.finishReason.unified === 'interrupted') return CUT_OFF;
   return part.finishReason.unified === 'error' ? FAILED : undefined;
+}
+
+function tooLarge(what: string): Failure {
+  return { kind: 'too_large', transient: false, text: `the answer has ${what}` };
 }
 
 const CUT_OFF: Failure = { kind: 'truncated', transient: false, text: 'The stream ended early' };

@@ -1,3 +1,4 @@
+import { AnswerTooLarge } from './answer-limits.ts';
 import { findOutboundError, readDeclaredMessage } from './declared-message.ts';
 import { nameModel, type OpenedModel, redactSecrets } from './model-identity.ts';
 import { readRetryAfter } from './retry-after.ts';
@@ -9,6 +10,7 @@ import { readRetryAfter } from './retry-after.ts';
  * - `timeout`: no first part, or a silence between parts
  * - `truncated`: the stream ended before the model finished
  * - `invalid_response`: what came is no answer of a model
+ * - `too_large`: the answer had more than one may have (answer-limits.ts)
  * - `refused`: the outbound guard refused the address, or a redirect to another one
  * - `upstream`: everything else, such as an unknown model or an error of the provider
  */
@@ -19,6 +21,7 @@ export type ModelCallErrorKind =
   | 'timeout'
   | 'truncated'
   | 'invalid_response'
+  | 'too_large'
   | 'refused'
   | 'upstream';
 
@@ -118,6 +121,10 @@ export function classifyFailure(error: unknown, nowMs: number): Failure {
   const base = { status, retryAfterSeconds, text, cause: { name: members.name, message: text, status } };
 
   const refusal = findOutboundError(error);
+  if (refusal?.reason === 'too_large') return { ...base, kind: 'too_large', transient: false };
+  if (error instanceof AnswerTooLarge) {
+    return { ...base, kind: 'too_large', transient: false, text: `the answer has ${error.message}` };
+  }
   if (refusal !== undefined && refusal.reason !== 'unresolvable') return { ...base, kind: 'refused', transient: false };
   if (CONTEXT_LENGTH.test(haystack)) return { ...base, kind: 'context_length', transient: false };
   if (status === 401 || status === 403 || WRONG_KEY.test(haystack) || members.name === 'AI_LoadAPIKeyError') {
@@ -243,6 +250,8 @@ function explain(model: OpenedModel, failure: Failure, attempts: number): string
       return `${provider} broke off the answer of ${name} before it was finished. Retry the turn.`;
     case 'invalid_response':
       return `${provider} answered for ${name} with something that is no model response. Check the base_url of the model key, then retry.`;
+    case 'too_large':
+      return `${provider} sent more than an answer of ${name} may have: ${said}. Check the base_url of the model key, or ask for less.`;
     case 'refused':
       return `The call to ${name} could not be made: ${said}.`;
     case 'upstream': {

@@ -2,6 +2,7 @@
 import type { Outbound, OutboundPolicy } from '../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
+import { ANSWER_BYTES_MAX } from './answer-limits.ts';
 import type { ModelCredentials, WaysOut } from './endpoint.ts';
 
 export interface StoredModelKey {
@@ -63,7 +64,7 @@ export function createProviderAccessFinder(
   allowPrivate: boolean,
 ): ProviderAccessFinder {
   const openWays = (policy: OutboundPolicy): WaysOut => ({
-    fetch: outbound.fetch(policy, { ...TIMEOUTS, maxRedirects: 0 }),
+    fetch: outbound.fetch(policy, { ...TIMEOUTS, maxRedirects: 0, maxBytes: ANSWER_BYTES_MAX }),
     post: outbound.post(policy, TIMEOUTS),
   });
   const ways = { public: openWays('public'), private: openWays('private') };

@@ -1,6 +1,7 @@
 /** Puts calls of tools together from the fragments of a stream. */
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { mintId } from '../../../kernel/ids/ids.ts';
+import { ANSWER_CALLS_MAX, ANSWER_CHARS_MAX, AnswerTooLarge } from '../answer-limits.ts';
 import { signatureOf } from './answer-members.ts';
 import { blankless, type CallFragment } from './chat-members.ts';
 
@@ -26,6 +27,8 @@ export class CallFragments {
   readonly #provider: string;
   readonly #calls: GrowingCall[] = [];
   readonly #takenIds = new Set<string>();
+  /** Of all arguments. */
+  #chars = 0;
 
   constructor(provider: string) {
     this.#provider = provider;
@@ -35,6 +38,10 @@ export class CallFragments {
     const known = this.#find(fragment);
     if (known === undefined && fragment.name !== undefined && blankless(fragment.name) === undefined) return [];
     const call = known ?? this.#begin();
+    this.#chars += fragment.args?.length ?? 0;
+    // Those of a call without a name are shown to nobody, who would count them.
+    if (this.#chars > ANSWER_CHARS_MAX)
+      throw new AnswerTooLarge(`arguments of more than ${ANSWER_CHARS_MAX} characters`);
     call.index ??= fragment.index;
     call.wireId ??= fragment.id;
     call.thoughtSignature ??= fragment.thoughtSignature;
@@ -66,6 +73,8 @@ export class CallFragments {
   }
 
   #begin(): GrowingCall {
+    if (this.#calls.length === ANSWER_CALLS_MAX)
+      throw new AnswerTooLarge(`more than ${ANSWER_CALLS_MAX} calls of tools`);
     const call: GrowingCall = {
       wireId: undefined,
       id: undefined,

@@ -6,6 +6,7 @@ import {
   type SharedV4Warning,
   TypeValidationError,
 } from '@ai-sdk/provider';
+import { AnswerTooLarge } from '../answer-limits.ts';
 import { readMetadata, readUsage, renderFinishReason, renderUsage } from './answer-members.ts';
 import { CallFragments } from './call-fragments.ts';
 import {
@@ -75,7 +76,7 @@ export class ChatChunks {
       // One without the answer's id, or one that ended it, is not to be repeated.
       if (this.#hasMetadata && !this.ended) this.#repeated.learn(data, members);
     } catch (cause) {
-      this.fail(new TypeValidationError({ value: chunk, cause }));
+      this.fail(cause instanceof AnswerTooLarge ? cause : new TypeValidationError({ value: chunk, cause }));
     }
   }
 

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import { JSONParseError, type SharedV4Warning, TypeValidationError } from '@ai-sdk/provider';
 import type { OutboundReply, Post } from '../../../kernel/outbound/outbound.ts';
+import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../answer-limits.ts';
 import { BufferedAnswer, listParts } from '../buffered-answer.ts';
 import type { ChatModel } from '../chat-model.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -11,8 +12,6 @@ import { renderRequest } from './request-body.ts';
 import { makeConnectionError, makeStatusError, makeUnreadableError } from './upstream-errors.ts';
 import { readWholeAnswer } from './whole-answer.ts';
 
-/** Of an answer in one piece. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** Of an error: more than its declared message may come from. */
 const ERROR_BYTES_MAX = 256 * 1024;
 
@@ -48,9 +47,10 @@ export function createCompatibleModel(provider: string, endpoint: Endpoint, post
 
 async function readWhole(reply: OutboundReply, provider: string, warnings: SharedV4Warning[]) {
   const { text, isWhole } = await readText(reply.body, ANSWER_BYTES_MAX);
+  if (!isWhole) throw new AnswerTooLarge(`more than ${ANSWER_BYTES_MAX} bytes`);
   let value: unknown;
   try {
-    value = JSON.parse(isWhole ? text : '');
+    value = JSON.parse(text);
   } catch (cause) {
     throw makeUnreadableError(reply, text, new JSONParseError({ text, cause }));
   }

@@ -2,8 +2,9 @@
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
-import { InvalidResponseDataError, type LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { createParser } from 'eventsource-parser';
+import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../answer-limits.ts';
 import type { PartSource } from '../chat-model.ts';
 import type { ChatChunks } from './chat-chunks.ts';
 import { makeConnectionError } from './upstream-errors.ts';
@@ -23,6 +24,7 @@ export class EventStreamAnswer implements PartSource {
   readonly #decoder = new StringDecoder('utf8');
   readonly #parser;
   #isFirst = true;
+  #bytes = 0;
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
 
@@ -32,7 +34,8 @@ export class EventStreamAnswer implements PartSource {
     this.#parser = createParser({
       onEvent: ({ data }) => chunks.read(data),
       onError: ({ type }) => {
-        if (type === 'max-buffer-size-exceeded') chunks.fail(tooLong());
+        if (type === 'max-buffer-size-exceeded')
+          chunks.fail(new AnswerTooLarge(`an event of more than ${EVENT_CHARS_MAX} characters`));
       },
       maxBufferSize: EVENT_CHARS_MAX,
     });
@@ -51,8 +54,12 @@ export class EventStreamAnswer implements PartSource {
       if (parts.length > 0) return parts;
       if (this.#chunks.ended) return undefined;
       const bytes: Buffer | null = this.#body.read();
-      if (bytes !== null) this.#feed(this.#decoder.write(bytes));
-      else if (this.#failure !== undefined) throw makeConnectionError(this.#failure);
+      if (bytes !== null) {
+        this.#bytes += bytes.length;
+        if (this.#bytes > ANSWER_BYTES_MAX)
+          this.#chunks.fail(new AnswerTooLarge(`more than ${ANSWER_BYTES_MAX} bytes`));
+        else this.#feed(this.#decoder.write(bytes));
+      } else if (this.#failure !== undefined) throw makeConnectionError(this.#failure);
       else if (this.#body.readableEnded || this.#body.destroyed) this.#chunks.end();
       else await this.#move();
     }
@@ -86,8 +93,4 @@ export class EventStreamAnswer implements PartSource {
     this.#wake?.();
     this.#wake = undefined;
   };
-}
-
-function tooLong(): InvalidResponseDataError {
-  return new InvalidResponseDataError({ data: undefined, message: 'An event of the stream is too long.' });
 }
