@@ -1,9 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import { pino } from 'pino';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { migrate } from '../../kernel/db/migrate.ts';
 import { createLogger } from '../../kernel/log/log.ts';
+import { openStandardError } from '../../kernel/log/open-log-output.ts';
 import { CommandError } from '../command-error.ts';
 import { migrationSources } from '../migrations.ts';
 import { type Store, withStore } from '../open-store.ts';
@@ -89,7 +89,7 @@ async function serve(
 ): Promise<void> {
   const { cert: certificateFile, clientCa, host, key: keyFile, pidFile, port, registrar: registrars } = options;
   const stop = listenForStop();
-  const logger = createLogger(config, pino.destination({ dest: 2, sync: true }));
+  const logger = createLogger(config, openStandardError());
   for (const source of migrationSources) await migrate(db, source);
   const { serveRegistry } = await import('./epp-server/serve-registry.ts');
   const tls = { keyFile, certificateFile, ...(clientCa === undefined ? {} : { clientCaFile: clientCa }) };

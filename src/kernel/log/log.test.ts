@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createSecretKey } from 'node:crypto';
+import { closeSync, openSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { leastComputedMs } from '../../../test/support/computed-time.ts';
@@ -168,3 +169,25 @@ test('logs are JSON lines for machines and readable lines for people, with crede
     assert.doesNotMatch(line, /secret|^\{/);
   }
 });
+
+for (const format of ['json', 'pretty']) {
+  test(`a full disk takes the ${format} log, and neither the process nor its memory`, () => {
+    const script = `
+      const { createLogger } = await import('./src/kernel/log/log.ts');
+      const { openLogOutput } = await import('./src/kernel/log/open-log-output.ts');
+      const logger = createLogger({ logLevel: 'info' }, await openLogOutput('${format}', false));
+      const before = process.memoryUsage.rss();
+      for (let line = 0; line < 5_000; line += 1) logger.info({ detail: 'x'.repeat(20_000) }, 'said');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      process.stdout.write(String(process.memoryUsage.rss() - before));`;
+    const full = openSync('/dev/full', 'w');
+    const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', full],
+    });
+    closeSync(full);
+    assert.equal(status, 0);
+    assert.ok(Number(stdout) < 60_000_000, `${stdout} bytes more for 100 MB of lines`);
+  });
+}
