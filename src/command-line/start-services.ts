@@ -20,13 +20,13 @@ import { explainListenError } from './hold-port.ts';
 import { listPending, migrationSources } from './migrations.ts';
 import { openVault } from './open-store.ts';
 import type { ProcessGroup } from './processes/join-processes.ts';
+import { releaseMemory, releaseMemoryGradually, releaseMemoryNowAndThen } from './release-memory.ts';
 import type { ServedService, ServerDependencies } from './served-service.ts';
 import { type Service, serviceName } from './service-name.ts';
 import type { Place } from './service-place.ts';
 import { readSourceCommit, sourceRoot } from './source-commit.ts';
 import { reportStep } from './startup-steps.ts';
 import type { StopSignals } from './stop-signals.ts';
-import { releaseMemory, tidyAfterStart } from './tidy-after-start.ts';
 
 type MakeService = (parts: ServerDependencies) => Promise<ServedService>;
 
@@ -94,8 +94,9 @@ export async function startServices(
   const told = running.map(welcome).join('\n');
   if (group === undefined) process.stdout.write(told);
   else group.tellServing(told);
-  const tidying = tidyAfterStart({
-    release: () => watch.ignoring(releaseMemory),
+  const memory = releaseMemoryNowAndThen({
+    afterStart: () => watch.ignoring(releaseMemory),
+    atRest: () => watch.ignoring(releaseMemoryGradually),
     // What takes long is done before somebody asks.
     atFirstRest() {
       // One that is killed later has told the next start what it compiled.
@@ -103,7 +104,7 @@ export async function startServices(
       for (const { served } of running) watch.ignoring(() => served.app.renderDocument());
     },
   });
-  opened.defer(async () => tidying.stop());
+  opened.defer(async () => memory.stop());
   return running;
 }
 

@@ -16,7 +16,7 @@ const MEBIBYTE = 1_048_576;
 const program = (folder: string) => `
   const { connectEmbedded } = await import(${JSON.stringify(new URL('../../src/kernel/db/connect-embedded.ts', import.meta.url).href)});
   const db = await connectEmbedded({ folder: ${JSON.stringify(folder)}, template: ${JSON.stringify(storeTemplate)} });
-  const { releaseMemory } = await import(${JSON.stringify(new URL('../../src/command-line/tidy-after-start.ts', import.meta.url).href)});
+  const { releaseMemory } = await import(${JSON.stringify(new URL('../../src/command-line/release-memory.ts', import.meta.url).href)});
   for (let n = 0; n < ${STATEMENTS}; n += 1) {
     if (n === ${STATEMENTS / 3}) releaseMemory();
     // Each with a text of its own, which is parsed.

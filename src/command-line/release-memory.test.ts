@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { releaseMemory, tidyAfterStart } from './tidy-after-start.ts';
+import { releaseMemory, releaseMemoryNowAndThen } from './release-memory.ts';
 
 const LOOK_EVERY_MS = 100;
 const MEBIBYTE = 1_048_576;
@@ -11,20 +11,25 @@ function keepBusy(forMs: number): void {
   while (performance.now() < untilMs);
 }
 
-test('memory is released once, soon after the start; the rest waits until the process has come to rest', async (t) => {
+test('memory is released once after the start, and again when a process that grew has come to rest', async (t) => {
   const done: string[] = [];
-  const tidying = tidyAfterStart({
-    release: () => done.push('release'),
-    atFirstRest: () => done.push('rest'),
+  const memory = releaseMemoryNowAndThen({
+    afterStart: () => done.push('after the start'),
+    atFirstRest: () => done.push('first rest'),
+    atRest: () => done.push('rest'),
     lookEveryMs: LOOK_EVERY_MS,
   });
-  t.after(() => tidying.stop());
+  t.after(() => memory.stop());
   while (done.length === 0) await work();
   for (let looks = 0; looks < 5; looks += 1) await work();
-  assert.deepEqual(done, ['release'], 'what starting left goes from a process that is busy, too');
-  while (done.length === 1) await wait(LOOK_EVERY_MS);
-  await wait(3 * LOOK_EVERY_MS);
-  assert.deepEqual(done, ['release', 'rest']);
+  assert.deepEqual(done, ['after the start'], 'what starting left goes from a process that is busy, too');
+  const grown = Buffer.alloc(64 * MEBIBYTE, 'x');
+  for (let looks = 0; looks < 5; looks += 1) await work();
+  assert.deepEqual(done, ['after the start'], 'it was busy');
+  while (done.length < 3) await wait(LOOK_EVERY_MS);
+  await wait(5 * LOOK_EVERY_MS);
+  assert.deepEqual(done, ['after the start', 'first rest', 'rest'], 'it came to rest, and grew no more');
+  assert.equal(grown.at(-1), 'x'.charCodeAt(0));
 });
 
 /** Half of the time between two looks. */
