@@ -114,6 +114,13 @@ export const framingAbuses: readonly HttpAbuse[] = [
     ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'],
     { status: 200 },
   ),
+  sending(
+    'an upgrade to a socket behind a request that is not answered yet',
+    (target) =>
+      request(target, 'GET /v1/customers HTTP/1.1') +
+      request(target, 'GET /v1/customers HTTP/1.1', 'Connection: Upgrade', 'Upgrade: websocket'),
+    { closed: true },
+  ),
   sendHeaders(
     'an upgrade to a socket where none is',
     [
