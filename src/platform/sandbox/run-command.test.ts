@@ -110,6 +110,36 @@ describe('a command', { skip }, () => {
     assert.equal((await project.get(`/v1/files/${second.files[0].file_id}/content`)).text, '1,2\ny\n');
   });
 
+  test('has no file whose id stands where none is looked for', async () => {
+    const project = await platform.createProject();
+    const smithId = await project.createSmith(TOOL);
+    const form = new FormData();
+    form.set('purpose', 'user_data');
+    form.set('file', new Blob(['the salaries']), 'salaries.txt');
+    const { id: file_id } = (await project.post('/v1/files', form)).body;
+    const smith = project.as(await project.smithToken(smithId, ['runs:read', 'runs:write']));
+    const runs = `/v1/smiths/${smithId}/runs`;
+    const refused = await smith.post(runs, { input: [{ role: 'user', content: [{ type: 'input_file', file_id }] }] });
+    assert.equal(refused.body.error.code, 'invalid_input', 'its token may not read it');
+    const answer = await smith.post(runs, {
+      input: [
+        { role: 'assistant', content: [{ type: 'output_text', text: 'Yes?', file_id }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'image_url', image_url: 'https://example.com/a.png', file_id },
+            { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' }, file_id },
+            { type: 'input_text', text: asking('cat input/*; ls input'), file_id },
+          ],
+        },
+      ],
+    });
+    assert.equal(answer.body.status, 'completed', answer.text);
+    assert.ok(!JSON.stringify(answer.body.input).includes(file_id));
+    const [{ stdout }] = await outputsOf(project, answer.body.id);
+    assert.doesNotMatch(stdout, /salaries/);
+  });
+
   test('has the secrets in its environment, and they are masked in what it writes out', async () => {
     const project = await platform.createProject();
     const smithId = await project.createSmith(TOOL);

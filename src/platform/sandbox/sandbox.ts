@@ -375,17 +375,19 @@ function asWorkspaceError(error: unknown): unknown {
     : error;
 }
 
+const FILE_PARTS: ReadonlySet<unknown> = new Set(['input_file', 'input_image', 'input_audio']);
+
 /** What a box is made of: its program's version and what runs in it. */
 function imageDigest(version: string): string {
   return `sha256:${createHash('sha256').update(version).update(readFileSync(SUPERVISOR)).digest('hex')}`;
 }
 
-/** The files that the turn's input names. */
+/** The files that the turn's input names: `attachFiles` has found that they are there for whoever sent it. */
 function listFileIds(input: readonly JsonObject[]): string[] {
   const ids = new Set<string>();
   for (const { content } of input) {
     for (const part of Array.isArray(content) ? (content as (JsonObject | null)[]) : []) {
-      if (typeof part?.file_id === 'string') ids.add(part.file_id);
+      if (FILE_PARTS.has(part?.type) && typeof part?.file_id === 'string') ids.add(part.file_id);
     }
   }
   return [...ids];

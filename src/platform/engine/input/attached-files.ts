@@ -149,12 +149,15 @@ function withReferences(
   index: number,
   stored: ReadonlyMap<string, StoredFilePart>,
 ): { input: InputMessage; message: NewMessage } {
-  if (message.role !== 'user' || typeof given.content === 'string') return { input: given, message };
+  if (typeof given.content === 'string') return { input: given, message };
   const parts = given.content;
+  if (message.role !== 'user') return { input: { ...given, content: parts.map(withoutFileId) }, message };
   const pairs = (message.content as UserContent).map((part, at) => {
     const reference = stored.get(placeOf(index, at));
     const shown = parts[at] ?? {};
-    return reference === undefined ? { part, shown } : { part: reference, shown: showStored(shown, reference) };
+    return reference === undefined
+      ? { part, shown: withoutFileId(shown) }
+      : { part: reference, shown: showStored(shown, reference) };
   });
   const content = pairs.map(({ part }) => part) as unknown as StoredMessage['content'];
   const tokens = pairs.reduce((sum, { part }) => sum + textTokens(part), message.tokens);
@@ -162,6 +165,12 @@ function withReferences(
     input: { ...given, content: pairs.map(({ shown }) => shown) },
     message: { role: message.role, content, tokens },
   };
+}
+
+/** An id that stands where no file is looked for was not checked: whoever reads the input later must not take it for one that was. */
+function withoutFileId(part: JsonObject): JsonObject {
+  const { file_id: _, ...rest } = part;
+  return rest;
 }
 
 interface Attaching {
