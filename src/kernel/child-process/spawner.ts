@@ -159,7 +159,11 @@ class Spawner {
 
   #take(message: FromSpawner, channel: unknown): void {
     const entry = this.#children.get(message.id);
-    if (entry === undefined) return;
+    if (entry === undefined) {
+      // Nobody else would close it, and without a listener an error of its would end this process.
+      if (channel instanceof Socket) channel.on('error', () => {}).destroy();
+      return;
+    }
     if (message.kind === 'started') {
       entry.pid = message.pid;
       if (channel instanceof Socket) entry.events.started(channel);

@@ -1,5 +1,6 @@
 /** Calls of Discord's API for an answer, and what their failures mean for it. */
 import { type Destination, SendFailure } from '../channel.ts';
+import { boundWaitMs } from '../provider/bound-wait.ts';
 import { NoAnswer, type ProviderAnswer } from '../provider/call-provider.ts';
 import { textAt } from '../provider/read-json.ts';
 import { baseUrlOf } from './access.ts';
@@ -38,7 +39,7 @@ export async function callDiscord(
   if (answer.status === 429) {
     const bucket = answer.body.global === true || !answer.isJson ? 'account' : 'chat';
     const told = Number(answer.body.retry_after);
-    const retryAfterMs = told > 0 ? told * 1_000 : (answer.retryAfterMs ?? TOO_MANY_MS);
+    const retryAfterMs = told > 0 ? boundWaitMs(told) : (answer.retryAfterMs ?? TOO_MANY_MS);
     throw new SendFailure('paused', 'Discord: too many messages.', { bucket, retryAfterMs });
   }
   if (answer.status >= 500) throw failureOf(answer);

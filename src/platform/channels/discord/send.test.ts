@@ -137,7 +137,9 @@ test('an interaction that Discord does not know yet is waited for; one that is g
 });
 
 test('what Discord says decides what becomes of a message', async () => {
-  const limited = (global: boolean) => ({ status: 429, body: { message: 'limited', retry_after: 0.5, global } });
+  const limited = (global: boolean, seconds = 0.5) => {
+    return { status: 429, body: { message: 'limited', retry_after: seconds, global } };
+  };
   const cases = [
     [limited(false), 'paused', 'chat'],
     [limited(true), 'paused', 'account'],
@@ -154,6 +156,10 @@ test('what Discord says decides what becomes of a message', async () => {
     if (kind === 'paused') assert.equal(failure.retryAfterMs, 500);
     assert.ok(!failure.message.includes(to.reply ?? ''));
   }
+  // More than a timer can wait.
+  const { to } = await ask();
+  discord.failNext(/^PATCH .*@original/, limited(false, 9_999_999));
+  assert.equal((await failureOf(send(to, text('Hello')))).retryAfterMs, 3_600_000);
 });
 
 test('a message of unknown outcome is found where it has arrived', async () => {

@@ -1,6 +1,7 @@
 /** One call to a provider's API, through the outbound guard: JSON comes back, or the reason why none did. */
 import { OutboundError, readCapped } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject } from '../../tables.ts';
+import { boundWaitMs } from './bound-wait.ts';
 import { asObject, objectsAt } from './read-json.ts';
 
 /** From the look-up to the last byte of the answer. Files take longer to send. */
@@ -106,7 +107,7 @@ function parseJson(bytes: Uint8Array): unknown {
 
 /** Of `Retry-After` in seconds, with or without a fraction. */
 function readRetryAfterMs(value: string | null): number | undefined {
-  return value !== null && /^\d{1,9}(\.\d+)?$/.test(value.trim()) ? Number(value) * 1_000 : undefined;
+  return value !== null && /^\d{1,9}(\.\d+)?$/.test(value.trim()) ? boundWaitMs(Number(value)) : undefined;
 }
 
 /** What a `fetch` threw. The system's own messages would name addresses. */

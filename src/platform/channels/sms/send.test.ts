@@ -64,6 +64,9 @@ test('what Twilio answers says whether and when it is sent again', async () => {
   server.failNext(/POST/, { status: 429, headers: { 'retry-after': '7' }, body: { code: 20429 } });
   const paused = await failureOf();
   assert.deepEqual([paused.kind, paused.bucket, paused.retryAfterMs], ['paused', 'account', 7_000]);
+  // More than a timer can wait.
+  server.failNext(/POST/, { status: 429, headers: { 'retry-after': '999999999' }, body: { code: 20429 } });
+  assert.equal((await failureOf()).retryAfterMs, 3_600_000);
   server.failNext(/POST/, { status: 400, body: { code: 21611, message: 'The queue is full' } });
   assert.equal((await failureOf()).kind, 'paused');
   assert.deepEqual(server.delivered, []);

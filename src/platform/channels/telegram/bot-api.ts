@@ -6,6 +6,7 @@ import type { Api } from 'grammy';
 import { type Outbound, OutboundError, readCapped } from '../../../kernel/outbound/outbound.ts';
 import { settingOf } from '../accounts/open-account.ts';
 import type { OpenAccount } from '../channel.ts';
+import { boundWaitMs } from '../provider/bound-wait.ts';
 
 export const TELEGRAM_URL = 'https://api.telegram.org';
 /** Telegram takes 50 MB; a slow line may need minutes for it. */
@@ -121,7 +122,7 @@ export function readProblem(error: unknown): ApiProblem {
     return {
       code,
       message: `Telegram answers ${code}: ${String(description).slice(0, MAX_MESSAGE_CHARS)}`,
-      retryAfterMs: typeof seconds === 'number' ? seconds * 1_000 : undefined,
+      retryAfterMs: typeof seconds === 'number' ? boundWaitMs(seconds) : undefined,
       mayHaveHappened: false,
     };
   }

@@ -113,6 +113,8 @@ test('what Telegram does not let be shown says why', async () => {
   const to = destination('8');
   const cases = [
     [{ error_code: 429, description: 'Too Many', parameters: { retry_after: 3 } }, 'paused', 3_000],
+    // More than a timer can wait.
+    [{ error_code: 429, description: 'Too Many', parameters: { retry_after: 9_999_999 } }, 'paused', 3_600_000],
     [{ error_code: 404, description: 'Not Found' }, 'unavailable', undefined],
     [{ error_code: 400, description: 'Bad Request' }, 'refused', undefined],
     ['cut', 'unknown', undefined],

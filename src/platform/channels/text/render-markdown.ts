@@ -2,7 +2,8 @@
  * Markdown in the markup of a channel that has less of it: no headings, lists or tables. What is rendered is never longer than
  * what it is rendered from, the channel's own marks aside.
  */
-import { type MarkedToken, marked, type Token, type Tokens } from 'marked';
+import type { MarkedToken, Token, Tokens } from 'marked';
+import { BoundedLexer } from './bounded-lexer.ts';
 import { decodeReferences } from './decode-references.ts';
 
 /** What a channel makes of each. `inner` is rendered already, `text` is not. */
@@ -22,9 +23,10 @@ const RULE = '———';
 
 export function renderMarkdown(markdown: string, markup: Markup): string {
   try {
-    return renderBlocks(marked.lexer(markdown, { gfm: true, breaks: false, pedantic: false }), markup, 0).trim();
+    const lexer = new BoundedLexer({ gfm: true, breaks: false, pedantic: false });
+    return renderBlocks(lexer.lex(markdown), markup, 0).trim();
   } catch (error) {
-    // Quotations within quotations, a thousand deep: more than the parser has room for.
+    // Marks within marks, a thousand deep: more than the parser has room or time for.
     if (error instanceof RangeError) return markup.text(markdown).trim();
     throw error;
   }
@@ -42,7 +44,7 @@ function renderBlocks(tokens: readonly Token[], markup: Markup, depth: number): 
 
 /** As much as the text has, and no more. */
 function gapBehind(raw: string): string {
-  return /\n[ \t]*\n\s*$/.test(raw) ? '\n\n' : '\n';
+  return /\n[ \t]*\n/.test(raw.slice(raw.trimEnd().length)) ? '\n\n' : '\n';
 }
 
 function renderBlock(token: MarkedToken, markup: Markup, depth: number): string {

@@ -1,14 +1,17 @@
 /**
  * Markdown as it is spoken: without its marks, word by word while it is written. What a mark is shows in the line that it stands
- * in, so no more is held back than a word, or a link that is not closed yet.
+ * in, so no more is held back than a word, or a link that is not closed yet. Whatever is written, it takes linear time.
  */
 
 /** Longer ones are no links that somebody would write. */
 const MAX_LINK_CHARS = 500;
+/** What is held is read again with each piece. It has room for a signed address. */
+const MAX_HELD_CHARS = 4_000;
 
-const LINK = /!?\[([^\]]*)\]\([^)\s]*(?:\s+"[^"]*")?\)/g;
+/** With few brackets within each part: what reads past all of them would read the rest of the line for each. */
+const LINK = /!?\[([^[\]]*(?:\[[^[\]]*){0,8})\]\([^[)\s]*(?:\[[^[)\s]*){0,8}(?:\s+"[^["]*(?:\[[^["]*){0,8}")?\)/g;
 const LINE_MARK = /^[ \t]*(?:(?:[-*+|]|#{1,6}|>)[ \t]+)+/;
-const FENCE = /^[ \t]*(?:`{3,}|~{3,}).*$/;
+const FENCE = /^[ \t]*(?:`{3}|~{3})/;
 const RULE = /^[ \t]*(?:[-*_|:][ \t]*){3,}$/;
 
 export class SpeechText {
@@ -31,8 +34,15 @@ export class SpeechText {
     return said;
   }
 
-  /** Behind the last white space ahead of a link that may go on; a line that begins with a mark of its own is held whole. */
   #findEnd(): number {
+    const end = this.#findMarkEnd();
+    if (this.#held.length - end <= MAX_HELD_CHARS) return end;
+    // Not between the two halves of a character.
+    return this.#held.length - (/[\ud800-\udbff]$/.test(this.#held.slice(-1)) ? 1 : 0);
+  }
+
+  /** Behind the last white space ahead of a link that may go on; a line that begins with a mark of its own is held whole. */
+  #findMarkEnd(): number {
     const held = this.#held;
     const end = Math.max(held.lastIndexOf(' '), held.lastIndexOf('\n'), held.lastIndexOf('\t')) + 1;
     const open = held.lastIndexOf('[', end - 1);
