@@ -86,6 +86,8 @@ export function createHostedChat({ db, engine, vault, logger, waitMs }: HostedCh
       reader: null,
       idempotency: claim,
       buffered: !from.streams,
+      // What one visitor said is not the next one's to ask for.
+      withoutMemory: 'smithId' in page.target,
     };
     return line.startInLine(place, () => startTurn(engine, request), signal);
   }

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { ApiError } from '../../kernel/http/errors.ts';
+import { isId } from '../../kernel/ids/ids.ts';
 import { actorOf } from '../access/caller.ts';
 import { cancelTurn, type Engine, MAX_THREAD_ID_CHARS, type SmithForTurn, type TurnRequest } from '../engine/index.ts';
+import { findConversation } from '../resources/conversations/index.ts';
 import { tenantDb } from '../store/tenant-db.ts';
 import {
   type BegunSegment,
@@ -90,6 +92,7 @@ async function begin(
   const { deployment, caller, smith } = exchange;
   const place = { projectId: deployment.projectId, smithId: smith.id };
   const requestKey = requestKeyOf(exchange, exchange.message.id);
+  await requireConversation(engine, exchange, threadId);
   // A request that is sent again has the same id and says the same.
   const claim =
     requestKey === undefined
@@ -117,6 +120,17 @@ async function begin(
     return started;
   };
   return line.startInLine(place, start, endsWithClient ? gone : new AbortController().signal);
+}
+
+/** A thread that is a conversation's takes what getting the conversation takes. Throws `conversation_not_found`. */
+async function requireConversation(
+  { db }: Engine,
+  { caller, smith }: Exchange & { readonly smith: SmithForTurn },
+  threadId: string | undefined,
+): Promise<void> {
+  if (!isId('cnv', threadId)) return;
+  const found = await findConversation(tenantDb(db, caller.projectId), caller, threadId, smith.id);
+  if (found === undefined) throw new ApiError('conversation_not_found', { param: 'thread_id' });
 }
 
 /** The runs that a request of the session has begun. Ends it, where one is under way. */

@@ -160,6 +160,20 @@ describe('a refusal', () => {
     assert.equal(scoped.headers.get('www-authenticate'), `${challenge}, error="insufficient_scope"`);
   });
 
+  test('of a conversation that the token may not get, or that is deleted, is a result that is an error', async () => {
+    const made = await project.post('/v1/conversations', {}, { 'ic-smith-id': smithId });
+    const thread = { arguments: { message: 'Write 2 words', thread_id: made.body.id } };
+    const ask = async (scopes: string[]) =>
+      messageOf(await sendLegacy(await tokenOf(smithId, scopes), onSmith.path, askMessage(1, '', thread))).result;
+    const refused = await ask(['runs:write']);
+    assert.deepEqual([refused.isError, refused._meta['ironcraft/code']], [true, 'conversation_not_found']);
+    const answered = await ask(['runs:write', 'conversations:read']);
+    assert.deepEqual([answered.isError ?? false, answered.structuredContent.thread_id], [false, made.body.id]);
+    await project.delete(`/v1/conversations/${made.body.id}`);
+    const deleted = await ask(['runs:write', 'conversations:read']);
+    assert.deepEqual([deleted.isError, deleted._meta['ironcraft/code']], [true, 'conversation_not_found']);
+  });
+
   test('of what is no message is the protocol’s', async () => {
     const send = (body: string, headers = {}) =>
       project.post(onSmith.path, body, { accept: 'application/json, text/event-stream', ...headers });

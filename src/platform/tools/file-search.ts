@@ -16,13 +16,17 @@ const MAX_PASSAGE_TOKENS = 4_000;
 
 export function createFileSearch(search: KnowledgeSearch): ToolSource {
   return {
-    toolsFor: ({ projectId, fileSearch }) => ({
-      tools: fileSearch === null ? [] : [fileSearchTool(search, projectId, fileSearch)],
+    toolsFor: ({ projectId, smithId, fileSearch }) => ({
+      tools: fileSearch === null ? [] : [fileSearchTool(search, { projectId, smithId }, fileSearch)],
     }),
   };
 }
 
-function fileSearchTool(search: KnowledgeSearch, projectId: string, config: FileSearchConfig): Tool {
+function fileSearchTool(
+  search: KnowledgeSearch,
+  whose: { readonly projectId: string; readonly smithId: string },
+  config: FileSearchConfig,
+): Tool {
   return {
     name: FILE_SEARCH,
     description:
@@ -42,7 +46,7 @@ function fileSearchTool(search: KnowledgeSearch, projectId: string, config: File
       const query = typeof args.query === 'string' ? args.query.trim() : '';
       if (query === '') return { error: '`query` must say what to look for.' };
       const { hits } = await search.search({
-        projectId,
+        ...whose,
         vectorStoreIds: config.vector_store_ids,
         queries: [query],
         maxResults: Math.min(config.max_num_results ?? DEFAULT_RESULTS, MAX_RESULTS),
@@ -102,10 +106,10 @@ const MARKER = /【\d{1,4}†[^】]{0,255}】/g;
 
 /** The markers of the passages in the text, in order; of several searches, a marker is the first one's. */
 export function findCitations(text: string, outputs: readonly (JsonObject | null)[]): Citation[] {
-  const passages = new Map<string, FoundPassage>();
+  const passages = new Map<string, CitedPassage>();
   for (const output of outputs) {
-    for (const passage of Array.isArray(output?.results) ? (output.results as FoundPassage[]) : []) {
-      if (!passages.has(passage.marker)) passages.set(passage.marker, passage);
+    for (const passage of Array.isArray(output?.results) ? output.results : []) {
+      if (isCitable(passage) && !passages.has(passage.marker)) passages.set(passage.marker, passage);
     }
   }
   if (passages.size === 0) return [];
@@ -116,4 +120,13 @@ export function findCitations(text: string, outputs: readonly (JsonObject | null
       { type: 'file_citation', index: match.index, file_id: passage.file_id, filename: passage.filename } as const,
     ];
   });
+}
+
+type CitedPassage = Pick<FoundPassage, 'marker' | 'file_id' | 'filename'>;
+
+/** Where no store is searched, a client's own function may have the name, and answer whatever it likes. */
+function isCitable(passage: unknown): passage is CitedPassage {
+  if (typeof passage !== 'object' || passage === null) return false;
+  const { marker, file_id: fileId, filename } = passage as Record<string, unknown>;
+  return [marker, fileId, filename].every((value) => typeof value === 'string');
 }

@@ -12,7 +12,7 @@ import type { SmithForTurn } from '../store/load-smith-turn.ts';
 import type { TurnConfig, TurnSettings } from '../turn.ts';
 
 /**
- * `stateless`: neither the smith's memory nor its stores; the answer rests on the request alone. `skills`: those that the
+ * `stateless`: neither the smith's memory nor its stores; the answer rests on the request alone. `withoutMemory`: only the former. `skills`: those that the
  * configuration names, looked up. Throws
  * `agent_unpublished`, `invalid_variables`, `invalid_request`, `invalid_tool_choice`, `invalid_reasoning_effort` and
  * `unknown_provider`.
@@ -20,7 +20,11 @@ import type { TurnConfig, TurnSettings } from '../turn.ts';
 export function configureTurn(
   smith: SmithForTurn,
   settings: TurnSettings,
-  { stateless = false, skills = null }: { readonly stateless?: boolean; readonly skills?: SkillsConfig | null },
+  {
+    stateless = false,
+    withoutMemory = stateless,
+    skills = null,
+  }: { readonly stateless?: boolean; readonly withoutMemory?: boolean; readonly skills?: SkillsConfig | null },
 ): TurnConfig {
   if (smith.agent_id !== null && smith.agent_snapshot === null) throw new ApiError('agent_unpublished');
   const config = effectiveConfig(smith.config, smith.agent_snapshot);
@@ -50,7 +54,7 @@ export function configureTurn(
     instructions: [instructions, settings.overrides.instructions ?? ''].filter((text) => text !== '').join('\n\n'),
     hosted_tools: config.enabled_hosted_tools,
     file_search: fileSearch,
-    memory: stateless ? null : memory,
+    memory: withoutMemory ? null : memory,
     ...(skills === null ? {} : { skills }),
     ...(ui === undefined ? {} : { ui }),
     ...(mcp === undefined ? {} : { mcp }),

@@ -41,6 +41,8 @@ export interface TurnRequest extends ThreadChoice {
   readonly idempotency?: TurnClaim | undefined;
   /** Neither the smith's memory nor its stores: the answer rests on the request alone. */
   readonly stateless?: boolean;
+  /** Neither reads the smith's memory nor adds to it: others speak to the smith than those whom it remembers. */
+  readonly withoutMemory?: boolean;
   /** Default: a native run. */
   readonly surface?: TurnSurface;
   /** What may be sent to the MCP servers that the request brought. */
@@ -95,7 +97,11 @@ async function startAdmitted(engine: Engine, request: TurnRequest, admission: Ad
   await engine.credits.check(projectId, smith.credits);
   const named = request.stateless === true ? [] : skillsOf(smith);
   const skills = named.length === 0 ? null : await engine.skills.fix(projectId, named);
-  const config = configureTurn(smith, request.settings, { stateless: request.stateless === true, skills });
+  const config = configureTurn(smith, request.settings, {
+    stateless: request.stateless === true,
+    ...(request.withoutMemory === true && { withoutMemory: true }),
+    skills,
+  });
   const model = await engine.models.open(projectId, config.model, smith.model_keys).catch((error: unknown) => {
     throw withModelParam(error);
   });

@@ -32,7 +32,7 @@ export interface SearchRequest {
   readonly offset?: number;
   readonly filter?: AttributeFilter | null;
   readonly ranking?: RankingOptions;
-  /** Whose own model key goes first. */
+  /** Whose own model key goes first, and whose usage it is. */
   readonly smithId?: string | null;
   readonly signal?: AbortSignal;
 }

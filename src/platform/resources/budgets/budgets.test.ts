@@ -372,6 +372,37 @@ describe('what a call reserves', () => {
     assert.equal(await countOf(project, 'budget_reservations'), 0);
   });
 
+  test('of a search is that of the smith that searches, or whose store it is', async () => {
+    const project = await makeProject();
+    const smithId = await project.createSmith({ model: MODEL });
+    upstream.respondWith({ type: 'embeddings', tokens: 100 });
+    const form = new FormData();
+    form.set('purpose', 'user_data');
+    form.set('file', new Blob(['Some text about rivers.']), 'rivers.txt');
+    const file_ids = [(await project.post('/v1/files', form)).body.id];
+    const makeStore = async (owner: Body) => {
+      const body = { file_ids, embedding_model: 'openai/text-embedding-3-small', ...owner };
+      const { id } = (await project.post('/v1/vector_stores', body)).body;
+      const isRead = async () => (await project.get(`/v1/vector_stores/${id}`)).body.file_counts.completed === 1;
+      await eventually(async () => ((await isRead()) ? true : undefined), 'the file is read');
+      return id;
+    };
+    const [shared, own] = [await makeStore({}), await makeStore({ smith_id: smithId })];
+    const id = await createBudget(project, { scope: 'smith', scope_id: smithId, limit: 0.000006, action: 'block' });
+    const smith = project.as(await project.smithToken(smithId, ['vector_stores:read', 'vector_stores:write']));
+    const search = (client: Pick<TestProject, 'post'>, store: string) =>
+      client.post(`/v1/vector_stores/${store}/search`, { query: 'rivers' });
+    assert.equal((await search(project, shared)).status, 200);
+    assert.equal((await statusOf(project, id)).spent, 0.000002, 'its store was filled');
+    assert.equal((await search(project, own)).status, 200);
+    assert.equal((await statusOf(project, id)).spent, 0.000004);
+    assert.equal((await search(smith, own)).status, 200);
+    assert.equal((await statusOf(project, id)).spent, 0.000006);
+    assert.equal((await search(smith, own)).status, 402);
+    assert.equal((await search(project, own)).status, 402);
+    assert.equal((await search(project, shared)).status, 200);
+  });
+
   test('is let go where the call fails, and others go on', async () => {
     const project = await makeProject();
     const smith = await makeSmith(platform, { model: MODEL }, project);

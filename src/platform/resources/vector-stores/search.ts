@@ -32,6 +32,7 @@ export async function searchVectorStore(
   const offset = readPageToken(body.page, identity);
   const page = await search.search({
     projectId: caller.projectId,
+    smithId: caller.kind === 'smith' ? caller.smithId : store.smith_id,
     vectorStoreIds: [store.id],
     queries,
     maxResults,
