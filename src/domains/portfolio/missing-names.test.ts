@@ -7,7 +7,9 @@ import { refusal } from '../../../test/support/orders.ts';
 import { done } from '../../../test/support/simulated-registry.ts';
 import { closeDueZones } from '../dns/index.ts';
 import { createOperator } from '../operator/index.ts';
-import { systemDb } from '../workspace-scope.ts';
+import type { Registry } from '../registry/registry.ts';
+import { systemDb, workspaceDb } from '../workspace-scope.ts';
+import { syncDomain } from './record-info.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -302,4 +304,26 @@ test('a release that is due explains nothing: a registry that renews by itself h
   answerWrongly((_command, asked) => (asked === name ? 2303 : undefined));
   await later(DAY_MS + 1);
   assert.equal(await statusOf(workspace, name), 200);
+});
+
+test('a message that a name has left counts, also where another look records first that it is missing', async () => {
+  const workspace = await owner('told.com');
+  const here = workspaceDb(db, workspace.workspaceId);
+  const find = async () =>
+    here.selectFrom('domains').selectAll().where('name', '=', 'told.com').executeTakeFirstOrThrow();
+  const row = await find();
+  const now = epp.clock.now();
+  const quick = { members: [], info: async () => undefined } as unknown as Registry;
+  let asked = 0;
+  const slow = {
+    ...quick,
+    async info() {
+      asked += 1;
+      if (asked === 1) await syncDomain({ db, registry: quick, now }, row);
+      return undefined;
+    },
+  };
+  await syncDomain({ db, registry: slow, now }, row, { isAnnounced: true });
+  const { missing_announced, missing_sightings } = await find();
+  assert.deepEqual([missing_announced, missing_sightings], [true, 1]);
 });

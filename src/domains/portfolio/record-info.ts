@@ -145,11 +145,15 @@ export async function syncDomain(
       isAnnounced: isAnnounced || row.missing_announced,
       timeoutMs: deadline?.leftMs,
     }));
-  return db.transaction(async (tx) => {
+  /** As it is, where another process has recorded an answer meanwhile: this one may be older. */
+  let overtaken: DomainRow | undefined;
+  const after = await db.transaction(async (tx) => {
     const scoped = workspaceDb(tx, row.workspace_id);
     const held = await lockDomain(scoped, row.id);
-    // Recorded meanwhile by another process: this answer may be older.
-    if (held === undefined || !isSameReport(held, row)) return held?.state === 'gone' ? undefined : held;
+    if (held === undefined || !isSameReport(held, row)) {
+      overtaken = held;
+      return held?.state === 'gone' ? undefined : held;
+    }
     if (isOurs) await recordInfo(tx, place, info, { registry, now });
     else if (row.snapshot === null && !isToLeave(row)) {
       await scoped.updateTable('domains').set({ synced_at: now }).where('id', '=', row.id).execute();
@@ -160,9 +164,13 @@ export async function syncDomain(
         (isExpected(held, now, isAnnounced) || !(await areTooManyMissing(tx, now, zonesBeside(registry, row.name))));
       if (mayRetire) await retireDomain(tx, place, now);
     }
-    const after = await findDomainById(scoped, row.id);
-    return after?.state === 'gone' ? undefined : after;
+    const recorded = await findDomainById(scoped, row.id);
+    return recorded?.state === 'gone' ? undefined : recorded;
   });
+  // A message comes once: whoever was faster knew nothing of it.
+  if (isNamed && overtaken?.state === 'active')
+    return syncDomain(parts, overtaken, { isAnnounced: true, timeoutMs, withHosts });
+  return after;
 }
 
 /** Of the registry that the name is at. */
