@@ -11,6 +11,22 @@ export function requireOwnTarget(caller: ProjectCaller, { type, id }: Deployment
 }
 
 /**
+ * Whose messages arrive through an account of the project is not for a smith token to say: it could name anybody, who would then speak to
+ * another's smith. With `setup` the person proves who they are. Throws `tenant_token_required`.
+ */
+export function requireProof(caller: ProjectCaller, { kind, address }: DeploymentIn): void {
+  if (caller.kind === 'tenant' || address == null || !SHARED_KINDS.has(kind)) return;
+  throw new ApiError('tenant_token_required', {
+    param: 'address',
+    message:
+      'Only a tenant-admin token binds an address that it names. Leave `address` out and send `setup`: whoever opens what it gives is bound.',
+  });
+}
+
+/** Reached through an account of the project; numbers and mailboxes are a deployment's own. */
+const SHARED_KINDS: ReadonlySet<DeploymentIn['kind']> = new Set(['discord', 'slack', 'telegram', 'whatsapp']);
+
+/**
  * Throws `web_no_setup`, `mcp_no_setup`, `setup_unsupported`, `agent_target_no_setup`, `invalid_setup`,
  * `display_name_required`, `target_not_supported`, `address_required` and `invalid_address`.
  */

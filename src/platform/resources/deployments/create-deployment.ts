@@ -3,7 +3,7 @@ import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { hashPassword, type MintedSlackApp, readPassword, readWebPage } from '../../channels/index.ts';
 import type { JsonObject } from '../../tables.ts';
-import { checkBinding, requireOwnTarget } from './check-deployment.ts';
+import { checkBinding, requireOwnTarget, requireProof } from './check-deployment.ts';
 import { connectChannel } from './connect-channel.ts';
 import { connectMailbox } from './connect-mailbox.ts';
 import { connectNumber, isOfNumber } from './connect-number.ts';
@@ -24,6 +24,7 @@ export function createDeployment(deps: DeploymentDependencies) {
     const { tx, caller, body } = request;
     const { kind, target } = body;
     requireOwnTarget(caller, target);
+    requireProof(caller, body);
     checkBinding(body);
     if (isOfNumber(body)) return connectNumber(deps, { ...request, body });
     if (request.prepared !== undefined) return connectSlackApp(deps, request, request.prepared);

@@ -238,6 +238,15 @@ test('a smith token deploys and reaches its own smith alone', async () => {
   ]) {
     assertRefusal(await create({ target }, smith), 403, 'forbidden_target', 'target.id');
   }
+  for (const [kind, address] of [
+    ['telegram', '4242424242'],
+    ['whatsapp', '+4930901820'],
+    ['discord', '123456789012345678'],
+    ['slack', 'T0123:U0123'],
+  ]) {
+    const claimed = await create({ kind, address }, smith);
+    assertRefusal(claimed, 403, 'tenant_token_required', 'address');
+  }
   const shown = (await smith.get('/v1/deployments?limit=100')).body.data as { id: string; target: object }[];
   assert.ok(shown.some(({ id }) => id === own.body.id));
   for (const { target } of shown) assert.deepEqual(target, toSmith);
