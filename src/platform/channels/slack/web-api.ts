@@ -116,7 +116,7 @@ function isSlackAnswer(bytes: Uint8Array): boolean {
 
 function readWaitMs(headers: Headers): number {
   const told = headers.get('retry-after') ?? '';
-  return /^\d{1,6}$/.test(told) ? Math.max(1, Number(told)) * 1_000 : DEFAULT_WAIT_MS;
+  return /^\d{1,6}$/.test(told) ? boundWaitMs(Math.max(1, Number(told))) : DEFAULT_WAIT_MS;
 }
 
 function problemOf(error: unknown): SlackProblem {
