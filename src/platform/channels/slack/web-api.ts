@@ -5,6 +5,7 @@
 import type { WebClientOptions } from '@slack/web-api';
 import { type Outbound, readCapped } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject } from '../../tables.ts';
+import { boundWaitMs } from '../provider/bound-wait.ts';
 import { describeFailure, NoAnswer } from '../provider/call-provider.ts';
 import { asObject, objectsAt, textAt } from '../provider/read-json.ts';
 
