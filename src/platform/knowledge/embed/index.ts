@@ -31,11 +31,19 @@ export { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 export interface Embedders {
   /**
    * Throws `model_key_missing`, `bedrock_unconfigured`, `unknown_provider`, and `invalid_request` (param `model`) for a
-   * name that is no embedding model's. A bare name is OpenAI's. `smithId` names whose own key goes first, and whose usage it
-   * is; `tokenId` the token that asks for it, where its app is to have the usage too.
+   * name that is no embedding model's. A bare name is OpenAI's.
    */
-  open(projectId: string, modelId: string, smithId?: string | null, tokenId?: string): Promise<Embedder>;
+  open(projectId: string, modelId: string, user?: EmbeddingUser): Promise<Embedder>;
   close(): Promise<void>;
+}
+
+export interface EmbeddingUser {
+  /** Whose usage it is. */
+  readonly smithId?: string | null | undefined;
+  /** The smith whose own model key goes before the project's. Default: the same. */
+  readonly keysOf?: string | null | undefined;
+  /** The token that asks for it, where its app is to have the usage too. */
+  readonly tokenId?: string | null | undefined;
 }
 
 export interface EmbeddersDependencies {
@@ -58,12 +66,12 @@ export function createEmbedders(deps: EmbeddersDependencies): Embedders {
   const builtin = createBuiltinEmbedder(undefined, undefined, deps.metrics);
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {
-    async open(projectId, modelId, smithId, tokenId) {
+    async open(projectId, modelId, { smithId = null, keysOf = smithId, tokenId = null } = {}) {
       const { provider, model } = parseEmbeddingModelId(modelId);
       const id = `${provider}/${model}`;
-      const meter = { db, projectId, smithId: smithId ?? null, tokenId: tokenId ?? null, budgetWaitMs, credits };
+      const meter = { db, projectId, smithId, tokenId, budgetWaitMs, credits };
       if (id === BUILTIN_EMBED_MODEL) return meterEmbedder(openBuiltin(builtin, projectId), meter);
-      const keys = await loadModelKeys(tenantDb(db, projectId), smithId ?? '');
+      const keys = await loadModelKeys(tenantDb(db, projectId), keysOf ?? '');
       const { credentials, waysOut } = findAccess(projectId, provider, keys);
       const embedder = createProviderEmbedder(id, await openEmbeddingModel(id, credentials, waysOut.fetch), modelCall);
       return meterEmbedder(embedder, meter);

@@ -107,7 +107,7 @@ async function indexFile(
   source: IngestSource,
   file: NonNullable<IngestSource['file']>,
 ): Promise<Outcome> {
-  const embedder = await deps.embedders.open(source.projectId, source.embeddingModel, source.smithId);
+  const embedder = await deps.embedders.open(source.projectId, source.embeddingModel, { smithId: source.smithId });
   let beginning = await findBeginning(deps.db, source);
   if (beginning === undefined) {
     await discardChunks(deps.db, source);

@@ -52,7 +52,7 @@ const BLOCKED = new Set(['budget_exceeded', 'card_required', 'insufficient_credi
 /** Defines its jobs: call before `jobs.start`. */
 export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies): Memory {
   const embed = async ({ projectId, smithId }: MemoryOwner, texts: readonly string[], signal?: AbortSignal) => {
-    const embedder = await embedders.open(projectId, BUILTIN_EMBED_MODEL, smithId);
+    const embedder = await embedders.open(projectId, BUILTIN_EMBED_MODEL, { smithId });
     return (await embedder.embed(texts, signal === undefined ? {} : { signal })).vectors;
   };
   const enqueue = (name: string, owner: MemoryOwner, startAfter?: Date) =>

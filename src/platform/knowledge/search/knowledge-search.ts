@@ -32,8 +32,10 @@ export interface SearchRequest {
   readonly offset?: number;
   readonly filter?: AttributeFilter | null;
   readonly ranking?: RankingOptions;
-  /** Whose own model key goes first, and whose usage it is. */
+  /** Whose usage it is. */
   readonly smithId?: string | null;
+  /** The smith whose own model key goes first: that whose stores these are. */
+  readonly keysOf?: string | null;
   readonly signal?: AbortSignal;
 }
 
@@ -147,9 +149,9 @@ function checkSizes({ maxResults, offset = 0, queries }: SearchRequest): void {
 async function embedQueries(
   embedders: Embedders,
   model: string,
-  { projectId, smithId, queries, signal }: SearchRequest,
+  { projectId, smithId, keysOf = null, queries, signal }: SearchRequest,
 ): Promise<readonly Float32Array[]> {
-  const embedder = await embedders.open(projectId, model, smithId ?? null);
+  const embedder = await embedders.open(projectId, model, { smithId, keysOf });
   const { vectors } = await embedder.embed(queries, signal === undefined ? {} : { signal });
   return vectors;
 }

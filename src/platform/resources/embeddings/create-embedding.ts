@@ -14,7 +14,10 @@ export function createEmbedding({ embedders }: EmbeddingDependencies) {
   return async ({ caller, body, signal }: ProjectRead<{ body: EmbeddingIn }>): Promise<EmbeddingList | WrittenJson> => {
     const texts = await readInputs(body.input);
     const smithId = caller.kind === 'smith' ? caller.smithId : null;
-    const embedder = await embedders.open(caller.projectId, body.model ?? BUILTIN_EMBED_MODEL, smithId, caller.tokenId);
+    const embedder = await embedders.open(caller.projectId, body.model ?? BUILTIN_EMBED_MODEL, {
+      smithId,
+      tokenId: caller.tokenId,
+    });
     const dimensions = body.dimensions ?? undefined;
     const options = { signal, ...(dimensions === undefined ? {} : { dimensions }) };
     const { vectors, tokens } = await embedder.embed(texts, options);

@@ -33,6 +33,7 @@ export async function searchVectorStore(
   const page = await search.search({
     projectId: caller.projectId,
     smithId: caller.kind === 'smith' ? caller.smithId : store.smith_id,
+    keysOf: store.smith_id,
     vectorStoreIds: [store.id],
     queries,
     maxResults,
