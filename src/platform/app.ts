@@ -74,7 +74,7 @@ import { channelAccountOperations } from './resources/channel-accounts/operation
 import { channelWebhookOperations } from './resources/channel-webhooks/operations.ts';
 import { chatCompletionOperations } from './resources/chat-completions/operations.ts';
 import { connectionOperations } from './resources/connections/operations.ts';
-import { defineConversationPurge } from './resources/conversations/index.ts';
+import { defineConversationPurge, findConversation } from './resources/conversations/index.ts';
 import { conversationOperations } from './resources/conversations/operations.ts';
 import { customerOperations } from './resources/customers/operations.ts';
 import { deploymentOperations } from './resources/deployments/operations.ts';
@@ -391,6 +391,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const voice = createVoice({ db, engine, vault, publicUrl: deps.publicUrl, now, logger });
   const mcpSurface = createMcpSurface({
     ...{ engine, vault, logger, schemas, publicUrl: deps.publicUrl, replyWaitMs: deps.mcpReplyWaitMs },
+    findConversation,
     readDocument: (projectId, hash) => readUiDocument(deps.blobs, tenantDb(db, projectId), hash),
   });
   const channelFiles = createChannelFiles(deps);

@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { isId } from '../../kernel/ids/ids.ts';
-import { actorOf } from '../access/caller.ts';
+import { actorOf, type ProjectCaller } from '../access/caller.ts';
 import { cancelTurn, type Engine, MAX_THREAD_ID_CHARS, type SmithForTurn, type TurnRequest } from '../engine/index.ts';
-import { findConversation } from '../resources/conversations/index.ts';
-import { tenantDb } from '../store/tenant-db.ts';
+import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
 import {
   type BegunSegment,
   claimKey,
@@ -51,7 +50,16 @@ export interface AskDependencies {
   readonly engine: Engine;
   readonly line: TurnLine;
   readonly replyWaitMs: number;
+  readonly findConversation: FindConversation;
 }
+
+/** Undefined for one that is not there, not the smith's, or that the caller may not refer to. */
+export type FindConversation = (
+  db: TenantDb,
+  caller: ProjectCaller,
+  conversationId: string,
+  smithId: string,
+) => Promise<object | undefined>;
 
 interface Asked {
   readonly message: string;
@@ -84,7 +92,7 @@ export async function ask(
 }
 
 async function begin(
-  { engine, line }: AskDependencies,
+  { engine, line, findConversation }: AskDependencies,
   exchange: Exchange & { readonly smith: SmithForTurn },
   { message, threadId }: Asked,
   { gone, endsWithClient, report }: CallContext,
@@ -92,7 +100,12 @@ async function begin(
   const { deployment, caller, smith } = exchange;
   const place = { projectId: deployment.projectId, smithId: smith.id };
   const requestKey = requestKeyOf(exchange, exchange.message.id);
-  await requireConversation(engine, exchange, threadId);
+  // A thread that is a conversation's takes what getting the conversation takes.
+  if (isId('cnv', threadId)) {
+    const home = tenantDb(engine.db, place.projectId);
+    const conversation = await findConversation(home, caller, threadId, smith.id);
+    if (conversation === undefined) throw new ApiError('conversation_not_found', { param: 'thread_id' });
+  }
   // A request that is sent again has the same id and says the same.
   const claim =
     requestKey === undefined
@@ -120,17 +133,6 @@ async function begin(
     return started;
   };
   return line.startInLine(place, start, endsWithClient ? gone : new AbortController().signal);
-}
-
-/** A thread that is a conversation's takes what getting the conversation takes. Throws `conversation_not_found`. */
-async function requireConversation(
-  { db }: Engine,
-  { caller, smith }: Exchange & { readonly smith: SmithForTurn },
-  threadId: string | undefined,
-): Promise<void> {
-  if (!isId('cnv', threadId)) return;
-  const found = await findConversation(tenantDb(db, caller.projectId), caller, threadId, smith.id);
-  if (found === undefined) throw new ApiError('conversation_not_found', { param: 'thread_id' });
 }
 
 /** The runs that a request of the session has begun. Ends it, where one is under way. */
