@@ -20,7 +20,7 @@ import { createDocumentReader, type DocumentReaderOptions } from './index.ts';
 const MEBIBYTE = 1_048_576;
 const CHUNKING = { chunkTokens: 800, overlapTokens: 400 };
 /** Valid, and takes longer than a second: its elements nest. */
-const SLOW_PAGE = '<div>'.repeat(100_000);
+const SLOW_PAGE = '<div>'.repeat(150_000);
 
 function openReader(options: DocumentReaderOptions = {}) {
   const reader = createDocumentReader(options);
