@@ -165,9 +165,9 @@ export interface Channel {
   ): Promise<{ readonly install_url: string; readonly state: string } | undefined>;
   /**
    * What an answer becomes, in order; the parts together are the whole answer. The same answer always makes the same parts;
-   * `key` is its own.
+   * `key` is its own. Each is made as it is taken, so that a long answer holds nobody up.
    */
-  compose(answer: ComposedAnswer, key: string): readonly MessagePart[];
+  compose(answer: ComposedAnswer, key: string): Iterable<MessagePart>;
   /** Answers the provider's id of the message. Throws `SendFailure`; whatever else is thrown counts as `unknown`. */
   send(to: Destination, part: MessagePart, options: SendOptions): Promise<string | undefined>;
   /** The provider's id of a part of unknown outcome; undefined where it has not arrived. Absent: the provider cannot say. */

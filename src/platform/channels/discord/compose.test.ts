@@ -18,11 +18,8 @@ for (const [markdown, expected] of markup) {
 
 test('a long answer is several messages; code goes on in each', () => {
   const code = Array.from({ length: 200 }, (_, n) => `const line${n} = "${n}";`).join('\n');
-  const parts = composeDiscord({
-    text: `Look:\n\n\`\`\`ts\n${code}\n\`\`\``,
-    files: [],
-    suggestedReplies: ['More', ' '],
-  });
+  const text = `Look:\n\n\`\`\`ts\n${code}\n\`\`\``;
+  const parts = [...composeDiscord({ text, files: [], suggestedReplies: ['More', ' '] })];
   assert.ok(parts.length > 1);
   for (const part of parts) {
     assert.ok(part.type === 'text' && part.text.length <= 2_000);

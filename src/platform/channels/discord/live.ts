@@ -15,7 +15,6 @@ export function createDiscordLive(deps: SendDependencies): LiveAnswers {
     const read = readReply(reply);
     return read !== undefined && tokenLives(read, deps.now()) ? read : undefined;
   };
-  const pieceOf = (markdown: string) => splitMarkdown(toDiscordMarkup(markdown), { limit: MAX_TEXT_CHARS })[0] ?? '';
   return {
     at: ({ reply }) => (liveReply(reply) === undefined ? undefined : { paceMs: PACE_MS }),
     async open(to, signal) {
@@ -31,4 +30,10 @@ export function createDiscordLive(deps: SendDependencies): LiveAnswers {
     },
     remove: (to, message, signal) => removeMessage(deps, to, message, signal),
   };
+}
+
+function pieceOf(markdown: string): string {
+  // Discord's markup is hardly ever half as long.
+  const [piece = ''] = splitMarkdown(toDiscordMarkup(markdown.slice(0, 4 * MAX_TEXT_CHARS)), { limit: MAX_TEXT_CHARS });
+  return piece;
 }

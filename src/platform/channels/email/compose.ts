@@ -1,21 +1,28 @@
 /** An answer in mails: one, unless it is longer than anybody wants to open. */
 import type { ComposedAnswer, MessagePart } from '../channel.ts';
-import { splitMarkdown } from '../text/index.ts';
+import { markLast, splitMarkdown } from '../text/index.ts';
 import { renderMailHtml, renderMailText } from './mail-html.ts';
 
 const MAX_TEXT_CHARS = 100_000;
 
-export function composeMail({ text, files, suggestedReplies }: ComposedAnswer, key: string): readonly MessagePart[] {
+export function* composeMail(
+  { text, files, suggestedReplies }: ComposedAnswer,
+  key: string,
+): Generator<MessagePart, void> {
   const markdown = [text, listReplies(suggestedReplies)].filter((piece) => piece !== '').join('\n\n');
-  const pieces = splitMarkdown(markdown, { limit: MAX_TEXT_CHARS });
-  const texts = pieces.length === 0 && files.length > 0 ? [''] : pieces;
-  return texts.map((piece, index) => ({
-    type: 'text',
-    text: renderMailHtml(piece),
-    plain: renderMailText(piece),
-    key: `${key}.${index}`,
-    ...(index === texts.length - 1 && files.length > 0 && { files }),
-  }));
+  const isFilesAlone = markdown.trim() === '' && files.length > 0;
+  const pieces = isFilesAlone ? [''] : splitMarkdown(markdown, { limit: MAX_TEXT_CHARS });
+  let index = 0;
+  for (const { item: piece, isLast } of markLast(pieces)) {
+    yield {
+      type: 'text',
+      text: renderMailHtml(piece),
+      plain: renderMailText(piece),
+      key: `${key}.${index}`,
+      ...(isLast && files.length > 0 && { files }),
+    };
+    index += 1;
+  }
 }
 
 /** A mail has no buttons: they are what one may answer. */

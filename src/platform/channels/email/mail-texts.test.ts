@@ -9,7 +9,7 @@ import { withoutQuote } from './without-quote.ts';
 const FILE = { fileId: 'file_1', filename: 'a.pdf', mediaType: 'application/pdf' };
 
 function compose(text: string, more: { readonly files?: (typeof FILE)[]; readonly suggestedReplies?: string[] } = {}) {
-  return composeMail({ text, files: [], suggestedReplies: [], ...more }, 'ans_1.0');
+  return [...composeMail({ text, files: [], suggestedReplies: [], ...more }, 'ans_1.0')];
 }
 
 test('an answer is one mail, as text and as HTML, with its files', () => {

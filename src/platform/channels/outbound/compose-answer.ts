@@ -1,15 +1,18 @@
 /** What an answer says now, as its run stands. */
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { type Engine, getRun } from '../../engine/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import { collectAnswer, requireSegment, STEP_GAP } from '../../surfaces/index.ts';
 import type { JsonObject } from '../../tables.ts';
-import type { Channel, ComposedAnswer } from '../channel.ts';
+import type { Channel, ComposedAnswer, MessagePart } from '../channel.ts';
 import type { ChannelFiles } from '../channel-files.ts';
 import { FAILED_SENTENCE, PAUSED_SENTENCE } from '../sentences.ts';
 import type { OpenAnswer, PlannedAnswer } from './answer-store.ts';
 import type { StoredPart } from './outbox-store.ts';
 
 const REMOVAL: StoredPart = { type: 'removal' };
+/** What is composed in one go; then others have their turn. */
+const AT_ONCE_MS = 5;
 
 /** Throws what reading the run does: it is tried again. */
 export async function composeAnswer(
@@ -19,12 +22,26 @@ export async function composeAnswer(
   signal: AbortSignal,
 ): Promise<PlannedAnswer> {
   const said = await sayNow(deps, answer, signal);
-  const composed = said === undefined ? [] : channel.compose(said, `${answer.id}.${answer.segments}`);
+  const composed =
+    said === undefined ? [] : await takeAll(channel.compose(said, `${answer.id}.${answer.segments}`), signal);
   // Pieces of what is not said after all go.
   const parts = composed.length === 0 && answer.live !== null ? [REMOVAL] : composed;
   const isPaused = answer.status === 'paused';
   const next = isPaused ? 'open' : parts.length === 0 ? 'sent' : 'planned';
   return { ...answer, parts, planned: (answer.pauses ?? 0) + 1, next };
+}
+
+async function takeAll(parts: Iterable<MessagePart>, signal: AbortSignal): Promise<MessagePart[]> {
+  const taken: MessagePart[] = [];
+  let began = performance.now();
+  for (const part of parts) {
+    taken.push(part);
+    if (performance.now() - began < AT_ONCE_MS) continue;
+    await nextTick();
+    signal.throwIfAborted();
+    began = performance.now();
+  }
+  return taken;
 }
 
 /** Undefined: nothing. */

@@ -16,6 +16,8 @@ const GRACE_MS = 300;
 /** Until the first piece is there. */
 const LOOK_MS = 500;
 const LONGEST_MS = 15 * 60_000;
+/** More of an answer is not shown while it is written: it is split anew for each piece. */
+const SHOWN_CHARS = 100_000;
 /** Of its lifetime, what is shown is shown again after this. */
 const RENEWED = 0.6;
 
@@ -113,10 +115,14 @@ export class LiveAnswer {
   }
 
   #hasNews(): boolean {
-    const { text } = this.#said;
+    const text = this.#textToShow();
     if (text.trim() === '') return false;
     const { lifetimeMs = Number.POSITIVE_INFINITY } = this.#place ?? {};
     return text !== this.#text || performance.now() - this.#textMs > lifetimeMs * RENEWED;
+  }
+
+  #textToShow(): string {
+    return this.#said.text.slice(0, SHOWN_CHARS);
   }
 
   /** False: nothing more is to be shown. */
@@ -136,7 +142,7 @@ export class LiveAnswer {
         this.#textMs = performance.now();
         return true;
       }
-      const { text } = this.#said;
+      const text = this.#textToShow();
       const options = { message: this.#message, key: this.#run.runId, shown: this.#text, signal: calling.signal };
       await live.show(to, text, options);
       this.#text = text;

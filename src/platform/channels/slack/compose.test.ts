@@ -4,7 +4,7 @@ import type { MessagePart } from '../channel.ts';
 import { composeSlack } from './compose.ts';
 
 function compose(text: string, more: Partial<Parameters<typeof composeSlack>[0]> = {}): readonly MessagePart[] {
-  return composeSlack({ text, files: [], suggestedReplies: [], ...more });
+  return [...composeSlack({ text, files: [], suggestedReplies: [], ...more })];
 }
 
 function textOf(markdown: string): string {

@@ -137,7 +137,8 @@ function readLiveMessage(message: string): { readonly ts: string; readonly isStr
 /** Well formed wherever the text ends. */
 function pieceOf(markdown: string): string {
   const limits = { limit: EDIT_LIMIT, measure: (text: string) => escapeText(text).length };
-  return renderMrkdwn(splitMarkdown(markdown, limits)[0] ?? '').trim();
+  const [piece = ''] = splitMarkdown(markdown, limits);
+  return renderMrkdwn(piece).trim();
 }
 
 /** A stream is Markdown of Slack's own: what calls people begins with `<`, which ends here, in whatever piece the rest comes. */

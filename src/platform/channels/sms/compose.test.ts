@@ -8,7 +8,7 @@ function textsOf(text: string, files: readonly string[] = []): readonly string[]
     files: files.map((filename) => ({ fileId: filename, filename, mediaType: 'application/pdf' })),
     suggestedReplies: [],
   });
-  return parts.map((part) => (part.type === 'text' ? part.plain : assert.fail('a file')));
+  return Array.from(parts, (part) => (part.type === 'text' ? part.plain : assert.fail('a file')));
 }
 
 test('an answer goes without marks', () => {

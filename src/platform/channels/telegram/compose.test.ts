@@ -6,7 +6,7 @@ import { composeAnswer } from './compose.ts';
 import { MESSAGE_LIMIT, renderTelegramHtml, renderTelegramText } from './telegram-html.ts';
 
 function compose(text: string): readonly MessagePart[] {
-  return composeAnswer({ text, files: [], suggestedReplies: [] });
+  return [...composeAnswer({ text, files: [], suggestedReplies: [] })];
 }
 
 describe('Markdown becomes what Telegram knows', () => {
@@ -56,7 +56,7 @@ test('the last text has the replies, and files come behind it', () => {
     suggestedReplies: ['Yes', ' '],
   });
   assert.deepEqual(
-    parts.map((part) => (part.type === 'text' ? [part.text[0], part.replies] : part.file)),
+    Array.from(parts, (part) => (part.type === 'text' ? [part.text[0], part.replies] : part.file)),
     [['x', undefined], ['y', ['Yes']], file],
   );
   assert.deepEqual(compose(' \n'), []);

@@ -27,7 +27,7 @@ export function createTelegramLive(botApi: BotApi): LiveAnswers {
     async show(to, text, { message, key, shown, signal }) {
       const { chatId, topic } = placeOf(to.chat);
       // A message keeps its first piece, which the answer begins with; a draft shows where the answer has come to.
-      const piece = (markdown: string) => pieceOf(markdown, message === undefined ? -1 : 0);
+      const piece = (markdown: string) => pieceOf(markdown, message === undefined ? 'last' : 'first');
       const html = piece(text);
       if (html === '' || (message !== undefined && html === piece(shown))) return;
       const api = await botApi.of(to.account);
@@ -55,8 +55,11 @@ function isPrivate({ chatId }: Pick<Place, 'chatId'>): boolean {
 }
 
 /** Well formed wherever the text ends. */
-function pieceOf(markdown: string, index: 0 | -1): string {
-  const piece = splitMarkdown(markdown, { limit: MESSAGE_LIMIT, measure: measureForTelegram }).at(index) ?? '';
+function pieceOf(markdown: string, which: 'first' | 'last'): string {
+  let piece = '';
+  for (piece of splitMarkdown(markdown, { limit: MESSAGE_LIMIT, measure: measureForTelegram })) {
+    if (which === 'first') break;
+  }
   return renderTelegramHtml(piece).trim();
 }
 

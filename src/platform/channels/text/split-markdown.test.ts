@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { leastComputedMs } from '../../../../test/support/computed-time.ts';
-import { splitMarkdown } from './split-markdown.ts';
+import { type SplitLimits, splitMarkdown } from './split-markdown.ts';
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const graphemesOf = (text: string) => [...segmenter.segment(text)].map(({ segment }) => segment);
@@ -12,10 +12,14 @@ const inked = (text: string) =>
     .map((grapheme) => grapheme.trim())
     .filter((grapheme) => grapheme !== '');
 
+function split(text: string, limits: SplitLimits): string[] {
+  return [...splitMarkdown(text, limits)];
+}
+
 test('what fits is one part, and nothing is none', () => {
-  assert.deepEqual(splitMarkdown('# Hello\n\nWorld', { limit: 100 }), ['# Hello\n\nWorld']);
-  assert.deepEqual(splitMarkdown(' \n\t\n', { limit: 100 }), []);
-  assert.deepEqual(splitMarkdown('x'.repeat(100), { limit: 100 }), ['x'.repeat(100)]);
+  assert.deepEqual(split('# Hello\n\nWorld', { limit: 100 }), ['# Hello\n\nWorld']);
+  assert.deepEqual(split(' \n\t\n', { limit: 100 }), []);
+  assert.deepEqual(split('x'.repeat(100), { limit: 100 }), ['x'.repeat(100)]);
 });
 
 test('parts end between paragraphs, else between lines, sentences, words', () => {
@@ -26,31 +30,31 @@ test('parts end between paragraphs, else between lines, sentences, words', () =>
     [`${'word '.repeat(8)}${'x'.repeat(20)}`, ['word '.repeat(8).trim(), 'x'.repeat(20)]],
     ['x'.repeat(90), ['x'.repeat(40), 'x'.repeat(40), 'x'.repeat(10)]],
   ];
-  for (const [text, parts] of cases) assert.deepEqual(splitMarkdown(text, { limit: 40 }), parts);
+  for (const [text, parts] of cases) assert.deepEqual(split(text, { limit: 40 }), parts);
 });
 
 test('code that goes on is closed and opened again, with its language and its place', () => {
   const lines = Array.from({ length: 6 }, (_, n) => `  line ${n}`);
   const code = ['Look:', '', '```ts title="x"', ...lines, '```', '', 'Done.'].join('\n');
-  const parts = splitMarkdown(code, { limit: 48 });
+  const parts = split(code, { limit: 48 });
   assert.deepEqual(parts, [
     'Look:\n\n```ts title="x"\n  line 0\n  line 1\n```',
     '```ts\n  line 2\n  line 3\n  line 4\n  line 5\n```',
     'Done.',
   ]);
-  const quoted = splitMarkdown(`> ~~~\n${'> 12345\n'.repeat(9)}> ~~~\n`, { limit: 40 });
+  const quoted = split(`> ~~~\n${'> 12345\n'.repeat(9)}> ~~~\n`, { limit: 40 });
   for (const part of quoted) assert.match(part, /^> ~~~\n(?:> 12345\n)+> ~~~$/);
 });
 
 test('a block of code begins in a part of its own rather than with its first line alone', () => {
-  const parts = splitMarkdown(`${'a'.repeat(30)}\n\`\`\`python\n${'b'.repeat(30)}\n\`\`\``, { limit: 48 });
+  const parts = split(`${'a'.repeat(30)}\n\`\`\`python\n${'b'.repeat(30)}\n\`\`\``, { limit: 48 });
   assert.deepEqual(parts, ['a'.repeat(30), `\`\`\`python\n${'b'.repeat(30)}\n\`\`\``]);
 });
 
 test('no family, flag or letter with its accents is taken apart', () => {
   for (const grapheme of ['👩‍👩‍👧‍👦', '🇩🇪', 'ä', 'नि', '👍🏽', '각', '\u{1F3F4}\u{E0067}\u{E0062}\u{E007F}']) {
     const text = grapheme.repeat(40);
-    const parts = splitMarkdown(text, { limit: 50 });
+    const parts = split(text, { limit: 50 });
     assert.equal(parts.join(''), text);
     for (const part of parts) {
       assert.ok(part.length <= 50 && part.length % grapheme.length === 0, `${grapheme}: ${part.length}`);
@@ -59,10 +63,10 @@ test('no family, flag or letter with its accents is taken apart', () => {
 });
 
 test('one letter larger than a part is taken apart between characters', () => {
-  const parts = splitMarkdown(`a${'\u0301'.repeat(100)}`, { limit: 30 });
+  const parts = split(`a${'\u0301'.repeat(100)}`, { limit: 30 });
   assert.equal(parts.join('').length, 101);
   assert.ok(parts.every((part) => part.length <= 30));
-  assert.ok(splitMarkdown('👍'.repeat(20), { limit: 5 }).every((part) => part.isWellFormed()));
+  assert.ok(split('👍'.repeat(20), { limit: 5 }).every((part) => part.isWellFormed()));
 });
 
 const word = fc.oneof(
@@ -88,7 +92,7 @@ const proseText = prose.map((words) => words.flat().join('').replaceAll(/`{3,}/g
 test('the parts of a text are within the limit and together the whole of it, no grapheme cut', () => {
   fc.assert(
     fc.property(proseText, fc.integer({ min: 40, max: 200 }), (text, limit) => {
-      const parts = splitMarkdown(text, { limit });
+      const parts = split(text, { limit });
       for (const part of parts) assert.ok(part.length <= limit && part.trim() !== '', JSON.stringify(part));
       assert.deepEqual(parts.flatMap(inked), inked(text.replaceAll(/\r\n?/g, '\n')));
     }),
@@ -126,7 +130,7 @@ const withoutFences = (text: string) =>
 test('of a text with code too, and each part closes what it opens', () => {
   fc.assert(
     fc.property(fenced, fc.integer({ min: 60, max: 300 }), (text, limit) => {
-      const parts = splitMarkdown(text, { limit });
+      const parts = split(text, { limit });
       for (const part of parts) {
         assert.ok(part.length <= limit, `${part.length} > ${limit}`);
         const fences = part.split('\n').filter((line) => isFence.test(line));
@@ -142,12 +146,12 @@ test('parts are as long as whoever limits them measures', () => {
   const bytes = (text: string) => Buffer.byteLength(text);
   fc.assert(
     fc.property(proseText, (text) => {
-      for (const part of splitMarkdown(text, { limit: 80, measure: bytes })) assert.ok(bytes(part) <= 80);
+      for (const part of split(text, { limit: 80, measure: bytes })) assert.ok(bytes(part) <= 80);
     }),
   );
 });
 
 test('a megabyte takes no time to speak of', () => {
-  const split = () => splitMarkdown('Some words of a long text. '.repeat(40_000), { limit: 4_096 });
-  assert.ok(leastComputedMs(3_000, () => assert.ok(split().length > 200)) < 3_000);
+  const splitIt = () => split('Some words of a long text. '.repeat(40_000), { limit: 4_096 });
+  assert.ok(leastComputedMs(3_000, () => assert.ok(splitIt().length > 200)) < 3_000);
 });

@@ -1,9 +1,10 @@
 /**
  * Markdown in parts of a limited size, each of which is Markdown by itself: a block of code that goes on in the next part is
  * closed and opened again. Parts end between paragraphs where they can, else between lines, sentences, words, and at worst
- * between graphemes. Together they are the whole text, but for the white space that they end at.
+ * between graphemes. Together they are the whole text, but for the white space that they end at. Each is made as it is taken,
+ * in a time that the rest of the text has no part in.
  */
-import { type Fence, findFences } from './find-fences.ts';
+import { type Fence, FenceReader } from './fence-reader.ts';
 
 export interface SplitLimits {
   /** The largest part. */
@@ -29,31 +30,35 @@ const CODE_BREAKS: typeof BREAKS = [
 ];
 /** Of the limit: a fence that is longer is not opened again. */
 const MAX_FENCE = 0.25;
-/** White space ahead of a mark is what the mark stands on. */
-const BREAK_SPACE = /^\s+(?![\p{M}\p{Grapheme_Extend}\p{Emoji_Modifier}\u200d])/u;
+/** White space ahead of one is what it stands on. */
+const MARK = /^[\p{M}\p{Grapheme_Extend}\p{Emoji_Modifier}\u200d]/u;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** None for a text of nothing but white space. */
-export function splitMarkdown(markdown: string, { limit, measure = (text) => text.length }: SplitLimits): string[] {
+export function* splitMarkdown(
+  markdown: string,
+  { limit, measure = (text) => text.length }: SplitLimits,
+): Generator<string, void> {
   const text = markdown.replaceAll(/\r\n?/g, '\n').trimEnd();
   const maxFence = limit * MAX_FENCE;
-  const fences = findFences(text).filter(({ reopening }) => measure(reopening) <= maxFence);
-  const parts: string[] = [];
+  const reader = new FenceReader(text, ({ reopening }) => measure(reopening) <= maxFence);
+  // No part has more, and where one ends the next character is looked at.
+  const reach = 2 * limit + 2;
   let at = skipSpace(text, 0);
   while (at < text.length) {
+    const fences = reader.between(at, at + reach);
     const inside = fences.find((fence) => fence.from <= at && at < fence.to);
     const before = inside === undefined ? '' : `${inside.reopening}\n`;
     if (text.length - at <= 2 * limit && measure(before + text.slice(at)) <= limit) {
-      parts.push(before + text.slice(at));
-      break;
+      yield before + text.slice(at);
+      return;
     }
     const { end, after, next } = findEnd(text, at, fences, (part) => measure(before + part) <= limit);
     const said = after === '' ? text.slice(at, end).trimEnd() : text.slice(at, end) + after;
-    if (text.slice(at, end).trim() !== '') parts.push(before + said);
+    if (text.slice(at, end).trim() !== '') yield before + said;
     at = next;
   }
-  return parts;
 }
 
 interface PartEnd {
@@ -131,5 +136,7 @@ function isLowSurrogate(text: string, at: number): boolean {
 }
 
 function skipSpace(text: string, at: number): number {
-  return at + (BREAK_SPACE.exec(text.slice(at))?.[0].length ?? 0);
+  const rest = text.slice(at).trimStart();
+  const next = text.length - rest.length;
+  return next > at && MARK.test(rest) ? next - 1 : next;
 }

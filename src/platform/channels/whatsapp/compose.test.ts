@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { leastComputedMs } from '../../../../test/support/computed-time.ts';
+import type { ComposedAnswer, MessagePart } from '../channel.ts';
 import { composeWhatsApp } from './compose.ts';
 import { toWhatsAppMarkup } from './markup.ts';
 
 const noFiles = { files: [], suggestedReplies: [] };
+
+function compose(answer: ComposedAnswer): readonly MessagePart[] {
+  return [...composeWhatsApp(answer)];
+}
 
 const markup: readonly [markdown: string, expected: string][] = [
   ['**bold** and *italic* and ~~gone~~', '*bold* and _italic_ and ~gone~'],
@@ -31,14 +36,14 @@ for (const [markdown, expected] of markup) {
 
 test('a text of many signs takes no long time', () => {
   for (const sign of ['**', '*a', '[', '](', '`', '~~x', '| ', '# ', '> ', '__a ', '\\', '- ']) {
-    const ms = leastComputedMs(5_000, () => composeWhatsApp({ text: sign.repeat(20_000), ...noFiles }));
+    const ms = leastComputedMs(5_000, () => compose({ text: sign.repeat(20_000), ...noFiles }));
     assert.ok(ms < 5_000, `${JSON.stringify(sign)}: ${ms} ms`);
   }
 });
 
 test('a long answer is several messages, none of them too long, and all of it together', () => {
   const text = Array.from({ length: 400 }, (_, n) => `${n} Grüße 👩‍👩‍👧 and more`).join('\n');
-  const parts = composeWhatsApp({ text, ...noFiles });
+  const parts = compose({ text, ...noFiles });
   assert.ok(parts.length > 1);
   const texts = parts.map((part) => (part.type === 'text' ? part.text : ''));
   assert.ok(texts.every((part) => part.length <= 4_096));
@@ -49,14 +54,14 @@ test('suggested replies are the last message’s, which is short enough for butt
   const suggestedReplies = ['Yes', 'No', 'Tell me everything about it', 'More'];
   const paragraph = 'word '.repeat(100).trim();
   const text = Array.from({ length: 12 }, () => paragraph).join('\n\n');
-  const parts = composeWhatsApp({ text, files: [], suggestedReplies });
+  const parts = compose({ text, files: [], suggestedReplies });
   const last = parts.at(-1);
   assert.ok(last?.type === 'text' && last.text.length <= 1_024, JSON.stringify(last));
   assert.deepEqual(last.replies, suggestedReplies.slice(0, 3));
   assert.ok(parts.slice(0, -1).every((part) => part.type === 'text' && part.replies === undefined));
   assert.equal(parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n\n'), text);
   // Without a paragraph to end at.
-  const words = composeWhatsApp({ text: 'word '.repeat(500).trim(), files: [], suggestedReplies });
+  const words = compose({ text: 'word '.repeat(500).trim(), files: [], suggestedReplies });
   assert.ok(words.every((part) => part.type === 'text' && part.text.length <= 1_024));
 });
 
@@ -67,10 +72,10 @@ test('files follow; those that WhatsApp takes none of are named', () => {
     file('b.zip', 'application/zip'),
     file('c.csv', 'text/csv; charset=utf-8'),
   ];
-  const parts = composeWhatsApp({ text: 'Here', files, suggestedReplies: [] });
+  const parts = compose({ text: 'Here', files, suggestedReplies: [] });
   assert.deepEqual(
     parts.map((part) => (part.type === 'text' ? part.text : part.file.filename)),
     ['Here\n\nb.zip cannot be sent over WhatsApp.', 'a.png', 'c.csv'],
   );
-  assert.deepEqual(composeWhatsApp({ text: ' ', ...noFiles }), []);
+  assert.deepEqual(compose({ text: ' ', ...noFiles }), []);
 });

@@ -1,6 +1,6 @@
 /** An answer in messages of WhatsApp. */
 import type { ComposedAnswer, MessagePart } from '../channel.ts';
-import { splitMarkdown } from '../text/index.ts';
+import { markLast, splitMarkdown } from '../text/index.ts';
 import { toWhatsAppMarkup } from './markup.ts';
 import { isSendable } from './media-types.ts';
 
@@ -11,26 +11,28 @@ const MAX_BUTTONS = 3;
 /** What a person may answer with one touch. */
 const MAX_REPLY_CHARS = 256;
 
-export function composeWhatsApp({ text, files, suggestedReplies }: ComposedAnswer): readonly MessagePart[] {
+export function* composeWhatsApp({ text, files, suggestedReplies }: ComposedAnswer): Generator<MessagePart, void> {
   const unsendable = files.filter((file) => !isSendable(file.mediaType));
   const notes = unsendable.map(({ filename }) => `${filename} cannot be sent over WhatsApp.`);
   const replies = suggestedReplies.filter((reply) => reply.length <= MAX_REPLY_CHARS && reply.trim() !== '');
-  return [
-    ...composeText([text, ...notes].join('\n\n'), replies.slice(0, MAX_BUTTONS)),
-    ...files.filter((file) => isSendable(file.mediaType)).map((file) => ({ type: 'file', file }) as const),
-  ];
+  yield* composeText([text, ...notes].join('\n\n'), replies.slice(0, MAX_BUTTONS));
+  for (const file of files) if (isSendable(file.mediaType)) yield { type: 'file', file };
 }
 
-function composeText(markdown: string, replies: readonly string[]): readonly MessagePart[] {
+function* composeText(markdown: string, replies: readonly string[]): Generator<MessagePart, void> {
   const pieces = splitMarkdown(markdown, { limit: MAX_TEXT_CHARS })
     .map(toWhatsAppMarkup)
     // What has signs that Markdown has not, as a table, may be longer than it was.
     .flatMap((piece) => splitMarkdown(piece, { limit: MAX_TEXT_CHARS }));
-  const last = pieces.at(-1);
-  if (last === undefined || replies.length === 0) return pieces.map(textPart);
-  const ends = last.length <= MAX_BUTTON_TEXT_CHARS ? [last] : splitForButtons(last);
-  const ahead = [...pieces.slice(0, -1), ...ends.slice(0, -1)];
-  return [...ahead.map(textPart), { ...textPart(ends.at(-1) ?? ''), replies }];
+  for (const { item: piece, isLast } of markLast(pieces)) {
+    if (!isLast || replies.length === 0) {
+      yield textPart(piece);
+      continue;
+    }
+    const ends = piece.length <= MAX_BUTTON_TEXT_CHARS ? [piece] : splitForButtons(piece);
+    yield* ends.slice(0, -1).map(textPart);
+    yield { ...textPart(ends.at(-1) ?? ''), replies };
+  }
 }
 
 /** So that the last piece is short enough to have buttons, and the others are few. */
@@ -43,7 +45,7 @@ function splitForButtons(text: string): readonly string[] {
     const [head, end] = [text.slice(0, at).trimEnd(), text.slice(at).trim()];
     if (end !== '' && countFences(head) % 2 === 0) return [head, end];
   }
-  return splitMarkdown(text, { limit: MAX_BUTTON_TEXT_CHARS });
+  return [...splitMarkdown(text, { limit: MAX_BUTTON_TEXT_CHARS })];
 }
 
 function countFences(text: string): number {
