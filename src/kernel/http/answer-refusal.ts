@@ -20,6 +20,8 @@ export interface RefusalOptions {
   /** Where the document and its page are: see openapi.ts. */
   readonly basePath: string;
   readonly bodyLimitBytes: number;
+  /** What of it the caller may be told. */
+  readonly narrow: (refusal: ApiError, request: FastifyRequest) => ApiError;
   /** Puts the headers on the answer that every answer carries. */
   readonly showQuota: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 }
@@ -30,7 +32,7 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
     if (reply.getHeader('connection') === 'close') lingerBeforeClose(request.raw);
     await options.showQuota(request, reply);
     const { operation } = request.routeOptions.config;
-    const refusal = toApiError(error, options.bodyLimitBytes, operation);
+    const refusal = options.narrow(toApiError(error, options.bodyLimitBytes, operation), request);
     const entry = options.errors[codeIn(options.errors, options.errorDialect, refusal.code)];
     const status = refusal.detail.status ?? entry?.status ?? 500;
     if (status >= 500 && refusal.code !== 'service_overloaded') {

@@ -26,6 +26,8 @@ export interface Gate<Caller> {
   refusalsOf(operation: OperationFacts): readonly string[];
   /** Whose request budget the call is taken from. */
   meterKey(caller: Caller): string;
+  /** What of a refusal the caller may be told; undefined: nobody has proved who they are. Absent: all of it. */
+  narrowRefusal?(refusal: ApiError, caller: Caller | undefined): ApiError;
 }
 
 /** Request budgets. */

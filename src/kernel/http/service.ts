@@ -163,6 +163,8 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   checkRequests(app, { ...options, meters, bodies: createBodyBudget(options.bodyLimitBytes) });
   answerRefusals(app, {
     ...options,
+    narrow: (refusal, { state }) =>
+      options.gate.narrowRefusal?.(refusal, state?.caller as Caller | undefined) ?? refusal,
     showQuota: (request, reply) => showQuota(request, reply, { gate: options.gate, meters }),
   });
 

@@ -23,6 +23,7 @@ export function createGate(verifier: TokenVerifier): Gate<Caller> {
     },
     refusalsOf,
     meterKey: (caller) => (caller.kind === 'organization' ? caller.organizationId : caller.projectId),
+    narrowRefusal,
   };
 }
 
@@ -86,6 +87,13 @@ function refusalsOf(operation: OperationFacts): string[] {
     ...(scopeOf(operation) === undefined ? [] : ['insufficient_scope']),
     ...(allowed.includes('any') && path.includes(`{${SMITH_PARAMETER}}`) ? ['smith_mismatch'] : []),
   ];
+}
+
+/** What a budget allows and whose it is, is the tenant's business: end users learn that it is spent, and until when. */
+function narrowRefusal(refusal: ApiError, caller: Caller | undefined): ApiError {
+  if (refusal.code !== 'budget_exceeded' || caller?.kind === 'tenant') return refusal;
+  const { period, reason, resets_at } = refusal.detail.details ?? {};
+  return new ApiError(refusal.code, { ...refusal.detail, details: { period, reason, resets_at } });
 }
 
 function bearerOf(authorization: string | undefined): string {

@@ -70,16 +70,16 @@ export function throwIfSpent(budgets: readonly BlockingBudget[]): void {
 
 const MICROS_PER_DOLLAR = 1_000_000;
 
-/** `reserved`: what is left of it may be needed by calls under way. No `Retry-After`: waiting a little does not help. */
+/**
+ * `reserved`: what is left of it may be needed by calls under way. No `Retry-After`: waiting a little does not help. The message may
+ * reach end users, so the amounts are in the details alone.
+ */
 export function budgetExceeded(budget: BlockingBudget, reason: 'spent' | 'reserved'): ApiError {
   const { id, scope, scope_id, period, limit_micros, spent_micros } = budget;
   const [limit, spent] = [limit_micros / MICROS_PER_DOLLAR, spent_micros / MICROS_PER_DOLLAR];
   const resetsAt = findPeriod(period, new Date()).end?.toISOString() ?? null;
   const whose = scope === 'tenant' ? 'the project' : `${scope} ${scope_id}`;
-  const state =
-    reason === 'spent'
-      ? `is spent: ${spent} of ${limit} US dollars`
-      : `may be spent by calls under way: ${spent} of ${limit} US dollars, and they have reserved the rest`;
+  const state = reason === 'spent' ? 'is spent' : 'may be spent by calls under way, which have reserved the rest of it';
   const wait = resetsAt === null ? '' : `, or wait until ${resetsAt}`;
   return new ApiError('budget_exceeded', {
     message: `The ${period} budget ${id} of ${whose} ${state}. Raise its limit or change its action with \`PATCH /v1/budgets/${id}\`${wait}.`,

@@ -257,6 +257,18 @@ describe('a blocking budget that is spent refuses', () => {
     });
   }
 
+  test('an end user, who learns that it is spent, and no amounts', async () => {
+    const project = await makeProject();
+    const smithId = await project.createSmith();
+    await createBudget(project, { limit: 0, action: 'block', period: 'total' });
+    const smith = project.as(await project.smithToken(smithId, ['runs:write']));
+    const refused = await smith.post(`/v1/smiths/${smithId}/runs`, question('Hello'));
+    assert.deepEqual([refused.status, refused.body.error.code], [402, 'budget_exceeded'], refused.text);
+    assert.deepEqual(refused.body.error.details, { period: 'total', reason: 'spent', resets_at: null });
+    assert.match(refused.body.error.message, /is spent\. /);
+    assert.doesNotMatch(refused.text, /dollar/);
+  });
+
   test('a search of a vector store, and what is to be indexed', async () => {
     const project = await makeProject();
     const form = new FormData();
