@@ -47,7 +47,14 @@ import {
   type Voice,
 } from './channels/index.ts';
 import { type Connections, createConnections } from './connections/index.ts';
-import { createEngine, createModelOpener, type Engine, noteConnection, replicasKeepEnding } from './engine/index.ts';
+import {
+  createEngine,
+  createModelOpener,
+  defineRunEnding,
+  type Engine,
+  noteConnection,
+  replicasKeepEnding,
+} from './engine/index.ts';
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
 import { createHostedChat, type HostedChat } from './hosted/index.ts';
@@ -358,6 +365,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     credits: billing.credits,
   });
   defineMaintenance(jobs, deps);
+  defineRunEnding(jobs, engine);
   defineConversationPurge(jobs, deps);
   defineFileExpiry(jobs, deps);
   defineResultFileSweep(jobs, deps);

@@ -19,6 +19,7 @@ import { setHeader, setQuota } from './request-state.ts';
 import { sendByteContent } from './send-byte-content.ts';
 import { checkUpgrade, type SocketOpener } from './serve-sockets.ts';
 import type { SocketSession } from './socket.ts';
+import type { StandingWatch } from './standing-watch.ts';
 import { receiveForm, type StoredUpload, type Upload } from './upload.ts';
 
 export interface RunOptions<Caller> {
@@ -26,6 +27,7 @@ export interface RunOptions<Caller> {
   readonly idempotency: IdempotencyStore<Caller>;
   readonly gate: Pick<Gate<Caller>, 'meterKey'>;
   readonly meters: Meters;
+  readonly standing: StandingWatch;
 }
 
 const LARGE_BODY_BYTES = 256 * 1024;
@@ -52,7 +54,7 @@ export async function runOperation<Caller>(
     const outcome = await settleUpload(request, operation, input, () =>
       commit(request, reply, operation, options, input),
     );
-    if (outcome.replay === undefined) return answer(request, reply, operation, outcome.value);
+    if (outcome.replay === undefined) return answer(request, reply, operation, options, outcome.value);
     setHeader(request, reply, 'idempotent-replay', 'true');
     reply.code(outcome.replay.status).type('application/json; charset=utf-8');
     return reply.serializer((text: unknown) => String(text)).send(outcome.replay.body);
@@ -62,7 +64,7 @@ export async function runOperation<Caller>(
   if (operation.isFreeWhenDone === true) await giveBack(request, reply, options);
   // The answer may repeat it all, and was read a moment ago.
   if (isLarge) await ownIteration();
-  return answer(request, reply, operation, handled);
+  return answer(request, reply, operation, options, handled);
 }
 
 /** Gives the address back what the call took from its budget. */
@@ -341,13 +343,19 @@ async function answer<Caller>(
   request: FastifyRequest,
   reply: FastifyReply,
   operation: Operation<Caller>,
+  { standing }: RunOptions<Caller>,
   value: unknown,
 ): Promise<unknown> {
   if (value instanceof EventStream) {
     reply.hijack();
+    const { authorization } = request.headers;
+    const isOfCaller = authorization !== undefined && request.state.caller !== undefined;
+    // Cut off, so that nobody takes what has come so far for all of it.
+    const unwatch = isOfCaller ? standing.watch(authorization, () => reply.raw.destroy()) : undefined;
     await serveEventStream(reply.raw, value, request.state.headers).catch((error: unknown) => {
       request.log.error({ err: error }, 'event stream failed');
     });
+    unwatch?.();
     return;
   }
   if (value instanceof ByteContent) return sendByteContent(request, reply, value);

@@ -33,6 +33,7 @@ import { component, componentOf } from './schema.ts';
 import { createSerializers } from './serialization.ts';
 import { serveDocument } from './serve-document.ts';
 import { isSocketUpgrade, serveSockets } from './serve-sockets.ts';
+import { createStandingWatch } from './standing-watch.ts';
 import { Type } from './type-builder.ts';
 import { createValidators, type RequestPart } from './validation.ts';
 import { deadlinesFor } from './watch-connections.ts';
@@ -172,7 +173,8 @@ export async function createService<Caller>(given: ServiceOptions<Caller>): Prom
   await serveDocument(app, options);
   serveFrontPage(app, options);
   const operations = options.operations as unknown as readonly Operation<Caller>[];
-  const mounting = { ...options, meters, sockets: serveSockets(app) };
+  const standing = createStandingWatch((authorization) => options.gate.authenticate(authorization));
+  const mounting = { ...options, meters, standing, sockets: serveSockets(app) };
   for (const format of new Set(operations.map(({ bodyFormat }) => bodyFormat))) {
     for (const compresses of [false, true]) {
       await app.register(async (routes) => {

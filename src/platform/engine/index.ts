@@ -3,6 +3,7 @@ export { cancelTurn } from './commands/cancel-turn.ts';
 export { createTurn, type TurnRequest } from './commands/create-turn.ts';
 export type { Submission } from './commands/submission.ts';
 export { submitToTurn } from './commands/submit-to-turn.ts';
+export { defineRunEnding, enqueueRunEnding } from './end-runs.ts';
 export { createEngine, type Engine } from './engine.ts';
 export { createModelOpener } from './execution/open-turn-model.ts';
 export type { AttachedFile, FileReader, TurnFiles } from './input/attached-files.ts';

@@ -13,6 +13,7 @@ export interface DueSchedule {
   readonly cron: string;
   readonly timezone: string;
   readonly due_at: Date;
+  /** The smith, or its project. */
   readonly is_archived: boolean;
   readonly waiting: number;
 }
@@ -33,8 +34,8 @@ export async function holdDueSchedules(db: Executor, now: Date, limit: number): 
         where next_fire_at <= $1 order by next_fire_at limit $2
         for update skip locked
       )
-      select due.*, m.archived_at is not null as is_archived
-      from due join smiths m on m.project_id = due.project_id and m.id = due.smith_id`,
+      select due.*, m.archived_at is not null or p.archived_at is not null as is_archived
+      from due join smiths m on m.project_id = due.project_id and m.id = due.smith_id join projects p on p.id = due.project_id`,
     values: [now, limit],
   });
   return rows;
@@ -47,7 +48,7 @@ export interface PassedTime {
   readonly smith_id: string;
   readonly due_at: string;
   readonly next_fire_at: string | null;
-  /** Undefined: nothing is delivered, as the smith is archived. */
+  /** Undefined: nothing is delivered, as the smith or its project is archived. */
   readonly delivery_id: string | undefined;
 }
 

@@ -382,6 +382,33 @@ describe('a delivery for which no turn can begin is failed, and says why', () =>
     await eventually(async () => ((await read()).next_fire_at === null ? true : undefined), 'it has no next time');
     assert.equal((await read()).last_delivery.id, row.last_delivery.id);
   });
+
+  test('a project that is deleted: what waits begins no turn, and nothing comes due any more', async () => {
+    const place = await makePlace();
+    const { id } = await place.create({ cron: EACH_MINUTE });
+    await place.smith.begin('Write 100000 words at 1 words per second');
+    await place.project.post(`${place.schedules}/${id}/run_now`);
+    const path = `/v1/organization/projects/${place.project.projectId}`;
+    assert.equal((await platform.organization.delete(path)).status, 204);
+    const read = async (text: string) =>
+      (await platform.db.query<Json>({ text, values: [place.project.projectId] })).rows;
+    // The turn under way is cancelled, so the one that waits has its turn.
+    const delivery = await eventually(async () => {
+      const [schedule] = await read('select * from schedules where project_id = $1');
+      return schedule.last_delivery ?? undefined;
+    }, 'the delivery has failed');
+    assert.deepEqual([delivery.status, delivery.error.code], ['failed', 'not_found']);
+    clock.advance(MINUTE_MS);
+    await eventually(async () => {
+      const [schedule] = await read('select * from schedules where project_id = $1');
+      return schedule.next_fire_at === null || undefined;
+    }, 'it has no next time');
+    const runs = await read('select status from runs where project_id = $1');
+    assert.deepEqual(
+      runs.map(({ status }) => status),
+      ['cancelled'],
+    );
+  });
 });
 
 describe('what waits', () => {

@@ -51,7 +51,12 @@ export class TenantTransaction extends TenantDb<Transaction> {
   }
 
   /** Adds a job that exists once the transaction has committed. See `Jobs.enqueue`. */
-  enqueue(jobs: Jobs, name: string, data: object, options?: EnqueueOptions): Promise<string | undefined> {
+  enqueue(
+    jobs: Pick<Jobs, 'enqueue'>,
+    name: string,
+    data: object,
+    options?: EnqueueOptions,
+  ): Promise<string | undefined> {
     return jobs.enqueue(this[EXECUTOR], name, data, options);
   }
 }

@@ -33,7 +33,7 @@ export interface SmithForTurn {
   readonly is_busy: boolean;
 }
 
-/** Undefined for a smith that is archived, of another project, or never was. As it stands after the call. */
+/** Undefined for a smith that is archived, or whose project is, of another project, or never was. As it stands after the call. */
 export function loadSmithForTurn(db: TenantDb, smithId: string): Promise<SmithForTurn | undefined> {
   const executor = executorOf(db);
   const load =
@@ -81,5 +81,6 @@ const statement = {
       where k.project_id = s.project_id and k.smith_id in ('', s.id)
     ) k on true
     left join smith_memories w on w.project_id = s.project_id and w.smith_id = s.id
-    where s.project_id = $1 and s.id = any ($2::text[]) and s.archived_at is null`,
+    where s.project_id = $1 and s.id = any ($2::text[]) and s.archived_at is null
+      and exists (select from projects p where p.id = $1 and p.archived_at is null)`,
 } as const;

@@ -59,8 +59,8 @@ export function projectOperations(deps: {
       posture: 'org',
       summary: 'Archive a project',
       description:
-        'Every token of the project stops working at once, the accounts connected to its smiths are forgotten, and its name ' +
-        'becomes free.',
+        'Every token of the project stops working at once, its webhooks get nothing more, its schedules and channels begin no ' +
+        'turns, turns in flight are cancelled, the accounts connected to its smiths are forgotten, and its name becomes free.',
       params: ProjectPath,
       handler: deleteProject(deps),
     }),

@@ -203,11 +203,22 @@ test('a run that is cancelled while its answer arrives in full is the one or the
 
 test('a run of a smith that is archived meanwhile can be cancelled', async () => {
   const smith = await makeSmith(platform);
-  const { body: paused } = await smith.ask('Call the tool look_up with {}', { tools: [clientTool('look_up')] });
   const runId = await smith.begin('Write 5000 words at 50 words per second');
   assert.equal((await smith.project.delete(`/v1/smiths/${smith.id}`)).status, 204);
-  for (const id of [paused.id, runId]) {
-    await cancel(smith, id);
-    assert.equal((await smith.get(id)).status, 'cancelled');
-  }
+  await cancel(smith, runId);
+  assert.equal((await smith.get(runId)).status, 'cancelled');
+});
+
+test('what waits for somebody is cancelled with its smith, and its approvals expire', async () => {
+  const smith = await makeSmith(platform);
+  const { body: paused } = await smith.ask('Call the tool guarded with {"amount":5}');
+  assert.equal(paused.status, 'paused');
+  const [call] = paused.output.tool_calls;
+  assert.equal((await smith.project.delete(`/v1/smiths/${smith.id}`)).status, 204);
+  await eventually(
+    async () => (await smith.get(paused.id)).status === 'cancelled' || undefined,
+    'the run is cancelled',
+  );
+  assert.equal((await smith.project.get(`/v1/approvals/${call.approval_id}`)).body.status, 'expired');
+  assert.deepEqual((await smith.project.get('/v1/approvals?status=pending')).body.data, []);
 });

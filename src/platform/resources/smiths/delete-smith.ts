@@ -4,6 +4,7 @@ import { actorOf, subjectOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { disconnectDeployments } from '../../channels/index.ts';
 import { eraseConnections, removeLinks } from '../../connections/index.ts';
+import { enqueueRunEnding } from '../../engine/index.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { countLeft } from '../../smiths/agent-membership.ts';
 import { countMoved, lockLinkedSmith } from '../../smiths/customer-link.ts';
@@ -11,7 +12,7 @@ import { archiveSmith, removeModelKeys, revokeTokens } from '../../smiths/smith-
 import type { SmithPath } from './schema.ts';
 
 /**
- * Archives the smith. A turn in flight runs to its end; its tokens end at once, its model keys and the accounts that are
+ * Archives the smith. A turn in flight runs to its end, one that waits for somebody is cancelled; its tokens end at once, its model keys and the accounts that are
  * connected to it are forgotten, its external id is free again, and its deployments are disconnected.
  */
 export function deleteSmith(deps: { readonly jobs: Pick<Jobs, 'enqueue'> }) {
@@ -33,6 +34,7 @@ async function archive(
   await eraseConnections(deps, tx, { smithId: smith.id });
   await removeLinks(tx, { smithId: smith.id });
   await disconnectDeployments(tx, { type: 'smith', id: smith.id });
+  await enqueueRunEnding(deps.jobs, tx, smith.id);
   for (const token of await revokeTokens(tx, smith.id)) {
     await appendEvent(tx, {
       type: 'token.revoked',

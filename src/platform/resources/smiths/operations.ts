@@ -96,8 +96,8 @@ export function smithOperations(deps: { readonly jobs: Pick<Jobs, 'enqueue'> }) 
       scope: 'runs:write',
       summary: 'Archive a smith',
       description:
-        'It is gone from every list and takes no new turn; one in flight runs to its end. Its tokens are revoked and its ' +
-        '`external_id` is free again.',
+        'It is gone from every list and takes no new turn; one in flight runs to its end, and one that waits for somebody is ' +
+        'cancelled. Its tokens are revoked and its `external_id` is free again.',
       params: SmithPath,
       handler: deleteSmith(deps),
     }),

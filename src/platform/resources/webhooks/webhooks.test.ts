@@ -5,6 +5,8 @@ import Stripe from 'stripe';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { eventually } from '../../../../test/support/turns.ts';
 import { type Endpoint, openEndpoint } from '../../../../test/support/webhook-endpoint.ts';
+import { appendEvent } from '../../feed/append-event.ts';
+import { TenantDatabase } from '../../store/tenant-db.ts';
 
 const platform = await startPlatform({ outboundAllow: ['127.0.0.1'] });
 const closed = await startPlatform();
@@ -344,4 +346,21 @@ test('webhooks and deliveries of another project are not there', async () => {
   ]) {
     assert.deepEqual([answer.status, answer.body.error.code], [404, 'not_found']);
   }
+});
+
+test('a project that is deleted tells nothing more', async (t) => {
+  const [endpoint, others] = [await withEndpoint(t), await withEndpoint(t)];
+  const [project, other] = [await platform.createProject(), await platform.createProject()];
+  await register(project, endpoint.url, ['run.']);
+  await register(other, others.url, ['run.']);
+  const path = `/v1/organization/projects/${project.projectId}`;
+  assert.equal((await platform.organization.delete(path)).status, 204);
+  // As a turn does whose end comes later.
+  for (const { projectId } of [project, other]) {
+    await new TenantDatabase(platform.db, projectId).transaction((tx) =>
+      appendEvent(tx, { type: 'run.completed', actor: null, data: {} }),
+    );
+  }
+  await eventually(async () => others.received.length > 0 || undefined, 'the other project tells of its run');
+  assert.deepEqual(endpoint.received, []);
 });
