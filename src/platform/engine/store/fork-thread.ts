@@ -22,5 +22,8 @@ export async function forkThread(
     turns,
   });
   if (copied) return;
-  throw new ApiError('replay_unsupported', { message: 'The conversation around this run has been summarized or deleted since, so it cannot be asked again as it was.' });
+  throw new ApiError('replay_unsupported', {
+    message:
+      'The conversation around this run has been summarized or deleted since, so it cannot be asked again as it was.',
+  });
 }
