@@ -62,6 +62,12 @@ export interface ApiErrorDetail {
   readonly cause?: unknown;
 }
 
+/**
+ * Headers of a refusal that its repetition does not mend, or would make worse: OpenAI's clients repeat 409, 429 and 5xx by
+ * themselves, and obey this.
+ */
+export const DO_NOT_RETRY = { 'x-should-retry': 'false' } as const;
+
 /** A refusal with a code of the service's catalogue. */
 export class ApiError extends Error {
   readonly code: string;

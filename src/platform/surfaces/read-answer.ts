@@ -5,7 +5,7 @@
  * With a JSON format nothing is shown before the answer has been found to match: one that does not is asked for again,
  * and what was streamed cannot be taken back.
  */
-import { ApiError } from '../../kernel/http/errors.ts';
+import { ApiError, DO_NOT_RETRY } from '../../kernel/http/errors.ts';
 import { type Engine, findRun, readTurnConfig, runTakenBack, type ShownFrame } from '../engine/index.ts';
 import { tenantDb } from '../store/tenant-db.ts';
 import type { JsonObject } from '../tables.ts';
@@ -48,7 +48,7 @@ export interface AnswerReader {
 
 /**
  * Shows the segment to the reader. Resolves with its end; undefined when the reader has gone. Throws what the run failed
- * with, `run_cancelled`, `service_overloaded` when this server goes away and the run goes on elsewhere, and
+ * with, `run_cancelled` (neither is to be repeated), `service_overloaded` when this server goes away and the run goes on elsewhere, and
  * `storage_unavailable` when the database was interrupted and has lost it.
  */
 export async function readAnswer(
@@ -82,6 +82,7 @@ export async function readAnswer(
   if (end === 'draining') throw serverLeaves();
   if ((await findRun(tenantDb(engine.db, run.project_id), run.id)) === undefined) throw runTakenBack();
   throw new ApiError('run_failed', {
+    headers: DO_NOT_RETRY,
     message: 'The run has ended without saying how. Read the run, then start it again.',
   });
 }
@@ -155,12 +156,12 @@ function isMadeAgain(said: ShownFrame, later: ShownFrame): boolean {
 }
 
 function describeEnd({ type, data }: ShownFrame, before: Usage, refusal: string | null): Answered {
+  // Repeated by itself it would be a new turn, which nobody asked for and whose tools would run once more.
   if (type === 'run.failed') {
     const { code = 'run_failed', message } = (data.error ?? {}) as { code?: string; message?: string };
-    throw new ApiError(code, message === undefined ? {} : { message });
+    throw new ApiError(code, { headers: DO_NOT_RETRY, ...(message === undefined ? {} : { message }) });
   }
-  // Repeated by itself it would be a new turn, which nobody asked for.
-  if (type === 'run.cancelled') throw new ApiError('run_cancelled', { headers: { 'x-should-retry': 'false' } });
+  if (type === 'run.cancelled') throw new ApiError('run_cancelled', { headers: DO_NOT_RETRY });
   const usage = usedSince(before, data.usage as CountedUsage);
   if (type === 'run.completed') {
     const finishReason = readFinish(data.stop_reason);

@@ -28,6 +28,7 @@ async function getBegunRun(db: TenantDb, runId: string): Promise<RunRow> {
 export function runTakenBack(): ApiError {
   return new ApiError('storage_unavailable', {
     retryAfterSeconds: LOOK_AGAIN_MS / 1_000,
+    headers: { 'x-should-retry': 'true' },
     message: 'The database was interrupted and has kept nothing of this turn. Repeat the request.',
   });
 }

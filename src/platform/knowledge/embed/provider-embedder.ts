@@ -1,6 +1,6 @@
 /** Embedding models of the providers: many texts in as many requests as the provider wants them. */
 import type { EmbeddingModelV4 } from '@ai-sdk/provider';
-import { ApiError } from '../../../kernel/http/errors.ts';
+import { ApiError, DO_NOT_RETRY } from '../../../kernel/http/errors.ts';
 import { callEmbeddingModel, estimateTokens, ModelCallError, type ModelCallLimits } from '../../models/index.ts';
 import type { Embedder, EmbedOptions, EmbedResult } from './embedder.ts';
 import { toUnitVector } from './unit-vector.ts';
@@ -110,9 +110,6 @@ function checkDimensions(
   });
 }
 
-/** The openai clients repeat a 503 by themselves, which is in vain where the request or the key is at fault. */
-const DO_NOT_RETRY = { 'x-should-retry': 'false' };
-
 /** How a provider, or its package before it is asked, says that the length cannot be chosen so. */
 const WRONG_DIMENSIONS = /dimension|provider options/i;
 
@@ -132,6 +129,7 @@ function toRefusal(id: string, error: ModelCallError, dimensions: number | undef
       cause: error,
     });
   }
+  // To repeat it is in vain where the request or the key is at fault.
   const final =
     kind === 'authentication' || kind === 'refused' || (status >= 400 && status < 500 && kind !== 'rate_limited');
   return new ApiError('embedding_unavailable', {

@@ -54,7 +54,8 @@ export function createChatCompletion({ engine, publicUrl }: ChatDependencies) {
       const includeUsage = body.stream_options?.include_usage === true;
       return streamCompletion(engine, begun.segment, { publicUrl, includeUsage, headers });
     }
-    return answerBuffered(engine, begun.segment, { publicUrl, signal: request.signal, headers });
+    const { signal } = request;
+    return answerBuffered(engine, begun.segment, { publicUrl, signal, isKeyed: idempotency !== undefined, headers });
   };
 }
 

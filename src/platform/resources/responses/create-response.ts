@@ -21,6 +21,7 @@ import {
   readFreshCredentials,
   readReasoningEffort,
   readResponseFormat,
+  refuseBegun,
   resolveSmithForTurn,
   responseOf,
   streamResponse,
@@ -52,10 +53,13 @@ export function createResponse(engine: Engine) {
     const headers = { ...warnings, ...(begun.claimed === undefined ? {} : { 'idempotent-replay': 'true' }) };
     const segment = responseOf(begun.segment);
     if (body.stream === true) return streamResponse(engine, segment, { headers });
-    const response =
+    const answering =
       body.background === true
-        ? (await beginFold(request.db, segment)).response
-        : await awaitResponse(engine, begun, signal);
+        ? beginFold(request.db, segment).then((fold) => fold.response)
+        : awaitResponse(engine, begun, signal);
+    const response = await answering.catch((error: unknown) => {
+      throw refuseBegun(error, { isKeyed: idempotency !== undefined });
+    });
     return new HttpReply(200, response as Response, headers);
   };
 }

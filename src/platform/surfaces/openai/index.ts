@@ -16,6 +16,7 @@ export {
 } from './item-ids.ts';
 export { readReasoningEffort, readResponseFormat } from './parse-answer-options.ts';
 export { prepareTools } from './prepare-tools.ts';
+export { refuseBegun } from './refuse-begun.ts';
 export { readFreshCredentials } from './request-servers.ts';
 export { type ResolvedSmith, readSmithAhead, resolveSmith, resolveSmithForTurn } from './resolve-smith.ts';
 export { awaitResponse, streamResponse } from './responses/answer-response.ts';

@@ -4,6 +4,7 @@ import { HttpReply } from '../../../../kernel/http/operation.ts';
 import type { Engine } from '../../../engine/index.ts';
 import { collectAnswer, STEP_GAP } from '../../collect-answer.ts';
 import type { Segment } from '../../segment.ts';
+import { refuseBegun } from '../refuse-begun.ts';
 import {
   type ChatCompletion,
   describeApprovals,
@@ -14,21 +15,25 @@ import {
   renderUsage,
 } from './render-completion.ts';
 
-/** Waits until the run rests. Throws what the run failed with; the error has the answer's headers. */
+/**
+ * Waits until the run rests. Throws what the run failed with; the error has the answer's headers. `isKeyed`: the request has an
+ * `Idempotency-Key`.
+ */
 export async function answerBuffered(
   engine: Engine,
   segment: Segment,
   options: {
     readonly publicUrl: string;
     readonly signal: AbortSignal;
+    readonly isKeyed: boolean;
     readonly headers: Readonly<Record<string, string>>;
   },
 ): Promise<HttpReply<ChatCompletion>> {
   const { run } = segment;
   const { headers } = options;
   const answer = await collectAnswer(engine, segment, options.signal).catch((error: unknown) => {
-    if (!(error instanceof ApiError)) throw error;
-    throw new ApiError(error.code, { ...error.detail, headers: { ...error.detail.headers, ...headers } });
+    const { code, detail } = refuseBegun(error, options);
+    throw new ApiError(code, { ...detail, headers: { ...detail.headers, ...headers } });
   });
   // Nobody reads it: the caller has gone, and the run goes on.
   if (answer === undefined) throw new ApiError('service_overloaded');
