@@ -573,6 +573,22 @@ describe('what a caller could not get is as if it were not there', () => {
   }
 });
 
+describe('a smith token names its own smith with the scope of the operation alone, and no other smith', () => {
+  for (const { at, kind, send, smithRefusal } of references) {
+    const operation = operations.find(({ id }) => at.startsWith(`${id} `));
+    if (kind !== 'smith' || operation?.posture !== 'any') continue;
+    const { scope = '' } = operation;
+    test(`${at}, ${scope}`, async () => {
+      const scoped = nobody.as(await home.smithToken([scope]));
+      const allowed = await send(scoped, home.smithId, {});
+      assert.ok(allowed.status < 300, allowed.text);
+      for (const id of [home.otherSmithId, abroad.smithId, missingId('smt')]) {
+        assertRefusal(await send(scoped, id, {}), ...(smithRefusal ?? notFound));
+      }
+    });
+  }
+});
+
 test('a filter that names what the caller could not get finds nothing, as one that names nothing', async () => {
   const lists: readonly [path: string, member: string, foreign: string, missing: string][] = [
     ['/v1/smiths', 'customer_id', abroad.customerId, missingId('cus')],

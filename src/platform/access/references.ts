@@ -2,6 +2,7 @@
  * What a request may refer to. Wherever a caller names an object, in a body, in a configuration, in a tool or among input
  * items, it may name only what it could get itself with the same token: its posture, its scopes and, for a smith token,
  * its smith. What is foreign, forbidden or missing is refused alike, so that an answer tells nothing about existence.
+ * A smith token names its own smith whatever its scopes: it would not be valid were that smith not there.
  *
  * What the path, `user` and `IC-Smith-Id` name is what the operation itself is about: the gate, its scope and its handler
  * decide. What is given once stays usable without being named again: a turn searches the stores of its smith's
@@ -115,6 +116,7 @@ export type ReferenceKind = keyof typeof kinds;
  * smith of `smithOf`; everyone else asks `findMissing`.
  */
 export function mayRefer(caller: ProjectCaller, kind: ReferenceKind): boolean {
+  if (kind === 'smith' && caller.kind === 'smith') return true;
   const { scope, isTenants } = kinds[kind];
   return hasScope(caller, scope) && !(isTenants && caller.kind === 'smith');
 }

@@ -249,7 +249,7 @@ for (const encoding of ['protobuf', 'json'] as const) {
       const [own, other] = [await project.createSmith(), await project.createSmith()];
       const of = (smithId: string) => request([span()], [attribute('ironcraft.smith_id', { stringValue: smithId })]);
       assert.equal(answerOf(await push(project, of('smt_none'))).partialSuccess.rejectedSpans, '1');
-      const token = project.as(await project.smithToken(own, ['traces:write', 'runs:read']));
+      const token = project.as(await project.smithToken(own, ['traces:write']));
       assert.equal(answerOf(await push(token, of(other))).partialSuccess.rejectedSpans, '1');
       assert.deepEqual(answerOf(await push(token, of(own))), {});
       assert.deepEqual(answerOf(await push(token, request([span()]))), {});
