@@ -159,6 +159,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     removeWhenLost: false,
   },
   {
+    table: 'webhooks',
+    column: 'sealed_earlier_secrets',
+    key: ['project_id', 'id'],
+    where: 'sealed_earlier_secrets is not null',
+    context: ({ project_id = '', id = '' }) => webhookSecretContext(project_id, id, 'earlier'),
+    removeWhenLost: false,
+  },
+  {
     table: 'domains.webhooks',
     column: 'sealed_secret',
     key: ['workspace_id', 'id'],
@@ -172,6 +180,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['workspace_id', 'id'],
     where: 'sealed_previous_secret is not null',
     context: ({ workspace_id = '', id = '' }) => webhookSecretContext(workspace_id, id, 'previous'),
+    removeWhenLost: false,
+  },
+  {
+    table: 'domains.webhooks',
+    column: 'sealed_earlier_secrets',
+    key: ['workspace_id', 'id'],
+    where: 'sealed_earlier_secrets is not null',
+    context: ({ workspace_id = '', id = '' }) => webhookSecretContext(workspace_id, id, 'earlier'),
     removeWhenLost: false,
   },
   {

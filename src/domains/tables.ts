@@ -525,6 +525,7 @@ interface WebhooksTable {
   sealed_secret: string;
   sealed_previous_secret: string | null;
   previous_secret_expires_at: Date | null;
+  sealed_earlier_secrets: string | null;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
 }

@@ -314,7 +314,9 @@ test('a new master key takes over: the old one reads until everything is sealed 
         'connections.sealed_credential: 0 sealed again\nconnection_revocations.sealed_credential: 0 sealed again\n' +
         'connection_revocations.sealed_client_secret: 0 sealed again\n' +
         'webhooks.sealed_secret: 0 sealed again\nwebhooks.sealed_previous_secret: 0 sealed again\n' +
+        'webhooks.sealed_earlier_secrets: 0 sealed again\n' +
         'domains.webhooks.sealed_secret: 0 sealed again\ndomains.webhooks.sealed_previous_secret: 0 sealed again\n' +
+        'domains.webhooks.sealed_earlier_secrets: 0 sealed again\n' +
         'domains.orders.sealed_auth_code: 0 sealed again\ndomains.payments.sealed_instrument: 0 sealed again\n',
     ],
   );

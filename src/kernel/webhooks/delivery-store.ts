@@ -6,6 +6,7 @@
  */
 import type { Database } from '../db/database.ts';
 import { json } from '../db/values.ts';
+import type { SealedSecrets } from './sealed-secrets.ts';
 
 /** Where a service keeps its webhooks: tables that are alike in both, but for these names. */
 export interface WebhookTables {
@@ -28,7 +29,7 @@ const ROWS_A_BATCH = 5_000;
 /** With the event's further columns. */
 export type ClaimedDelivery<Event> = ClaimedColumns & Event;
 
-interface ClaimedColumns {
+interface ClaimedColumns extends SealedSecrets {
   readonly owner_id: string;
   readonly id: string;
   readonly webhook_id: string;
@@ -36,9 +37,6 @@ interface ClaimedColumns {
   readonly misses: number;
   readonly url: string;
   readonly failing_since: Date | null;
-  readonly sealed_secret: string;
-  readonly sealed_previous_secret: string | null;
-  readonly previous_secret_expires_at: Date | null;
   readonly event_id: string;
   readonly type: string;
   readonly event_created_at: Date;
@@ -85,7 +83,7 @@ export async function claimDeliveries<Event>(
         select max(webhook_id) filter (where number = ${ENDPOINTS_A_LOOK}) as webhook_id from endpoints
       ), due as (
         select d.${owner}, d.id, w.url, w.failing_since, w.sealed_secret, w.sealed_previous_secret,
-          w.previous_secret_expires_at
+          w.previous_secret_expires_at, w.sealed_earlier_secrets
         from endpoints e
         join ${schema}webhooks w on w.id = e.webhook_id and w.active
         left join jsonb_to_recordset($2) as b (webhook_id text, count int) on b.webhook_id = e.webhook_id
@@ -101,7 +99,7 @@ export async function claimDeliveries<Event>(
         update ${schema}webhook_deliveries d set next_attempt_at = $7 from due
         where d.${owner} = due.${owner} and d.id = due.id
         returning d.${owner} as owner_id, d.id, d.webhook_id, d.round, d.misses, d.event_id, due.url, due.failing_since,
-          due.sealed_secret, due.sealed_previous_secret, due.previous_secret_expires_at
+          due.sealed_secret, due.sealed_previous_secret, due.previous_secret_expires_at, due.sealed_earlier_secrets
       )
       select c.*, v.type, v.created_at as event_created_at, ${eventColumns.map((name) => `v.${name}`).join(', ')},
         last.webhook_id as last_endpoint

@@ -19,8 +19,9 @@ import {
 } from './delivery-store.ts';
 import { type EndpointReport, noteEndpointHealth, type OnPaused } from './endpoint-health.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
+import { openActiveSecrets } from './sealed-secrets.ts';
 import type { AttemptResult, WebhookSender } from './send-delivery.ts';
-import { signDelivery, webhookSecretContext } from './webhook-secret.ts';
+import { signDelivery } from './webhook-secret.ts';
 
 const MAX_AT_ONCE = 256;
 const PER_ENDPOINT = 16;
@@ -160,15 +161,9 @@ export class Dispatcher<Event> {
 
   /** Undefined where the master key that sealed them is lost. */
   #openSecrets(delivery: ClaimedDelivery<Event>, at: Date): string[] | undefined {
-    const { owner_id, webhook_id, sealed_secret, sealed_previous_secret, previous_secret_expires_at } = delivery;
-    const open = (sealed: string, which: 'current' | 'previous') =>
-      this.#deps.vault.open(sealed, webhookSecretContext(owner_id, webhook_id, which));
+    const { owner_id, webhook_id } = delivery;
     try {
-      const secrets = [open(sealed_secret, 'current')];
-      if (sealed_previous_secret !== null && previous_secret_expires_at !== null && previous_secret_expires_at > at) {
-        secrets.push(open(sealed_previous_secret, 'previous'));
-      }
-      return secrets;
+      return openActiveSecrets(this.#deps.vault, { ownerId: owner_id, webhookId: webhook_id }, delivery, at);
     } catch (error) {
       if (!(error instanceof VaultError)) throw error;
       this.#deps.logger.warn({ err: error, webhook: webhook_id }, 'a delivery cannot be signed');

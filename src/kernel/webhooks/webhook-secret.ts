@@ -13,7 +13,11 @@ export function mintWebhookSecret(): string {
 }
 
 /** Where a secret lies, for the vault. `ownerId`: of the project or the workspace. */
-export function webhookSecretContext(ownerId: string, webhookId: string, which: 'current' | 'previous'): string {
+export function webhookSecretContext(
+  ownerId: string,
+  webhookId: string,
+  which: 'current' | 'previous' | 'earlier',
+): string {
   return `webhooks/${ownerId}/${webhookId}/${which}`;
 }
 

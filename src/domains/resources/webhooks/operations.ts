@@ -106,7 +106,8 @@ export function webhookOperations(deps: WebhookDependencies) {
       method: 'POST',
       path: `${ONE}/rotate-secret`,
       summary: 'Replace a webhook’s secret',
-      description: 'While the grace lasts both secrets are valid, and each delivery carries a signature with either.',
+      description:
+        'While the grace lasts the secret that is replaced is valid too, and each delivery carries a signature with each valid secret. A further rotation shortens no grace before it: up to five earlier secrets are valid beside the new one, and of more the one that ends first goes. `grace_seconds` of 0 ends all earlier ones at once.',
       params: WebhookPath,
       body: SecretRotation,
       example: { grace_seconds: 3_600 },

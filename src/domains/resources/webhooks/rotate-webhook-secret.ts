@@ -22,7 +22,7 @@ export function rotateWebhookSecret({ vault, clock }: { readonly vault: Vault; r
     const { secret, sealed } = rotateSecret(vault, {
       ownerId: caller.workspaceId,
       webhookId: webhook_id,
-      sealedSecret: held.sealed_secret,
+      held,
       graceSeconds: graceSecondsOf(body),
       now: clock.now(),
     });

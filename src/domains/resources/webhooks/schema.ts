@@ -51,7 +51,9 @@ const members = {
   paused_reason: nullable(oneOf(['failing']), {
     description: '`failing`: nothing reached it for five days, and it was paused. Set `active` once it is mended.',
   }),
-  previous_secret_expires_at: nullable(timestamp(), { description: 'Until then the old secret signs too.' }),
+  previous_secret_expires_at: nullable(timestamp(), {
+    description: 'Until then the secret that was replaced last signs too.',
+  }),
   created_at: timestamp(),
   updated_at: timestamp(),
 };
@@ -74,7 +76,7 @@ export const SecretRotation = component(
         maximum: MAX_GRACE_SECONDS,
         default: DEFAULT_GRACE_SECONDS,
         description:
-          'For so long the old secret is valid too, and deliveries carry both signatures. 0 ends it at once.',
+          'For so long the old secret is valid too, and deliveries carry a signature with each. 0 ends it at once, and every one before it.',
       }),
     ),
   }),

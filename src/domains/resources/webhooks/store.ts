@@ -1,6 +1,6 @@
 /** Rows of webhooks and deliveries, of one workspace. */
 import { type Selectable, sql } from 'kysely';
-import type { SealedSecrets } from '../../../kernel/webhooks/rotate-secret.ts';
+import type { SealedSecrets } from '../../../kernel/webhooks/sealed-secrets.ts';
 import type { WorkspaceTables } from '../../tables.ts';
 import type { WorkspaceDb } from '../../workspace-scope.ts';
 
@@ -35,6 +35,7 @@ export async function insertWebhook(
       paused_reason: null,
       sealed_previous_secret: null,
       previous_secret_expires_at: null,
+      sealed_earlier_secrets: null,
     })
     .returningAll()
     .executeTakeFirstOrThrow();

@@ -6,6 +6,7 @@ import type { TestWorkspace } from '../../../../test/support/domains.ts';
 import { refusal, silenceAfter, startOrders } from '../../../../test/support/orders.ts';
 import { eventually } from '../../../../test/support/turns.ts';
 import { type Endpoint, openEndpoint, type Received } from '../../../../test/support/webhook-endpoint.ts';
+import { listLost, sealedColumns } from '../../../command-line/sealed-columns.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { createOutbound } from '../../../kernel/outbound/outbound.ts';
@@ -204,6 +205,33 @@ describe('an endpoint', () => {
     await workspace.fund(100);
     verify(await endpoint.next(), secret);
     assert.doesNotMatch((await workspace.get('/webhooks')).text, /whsec/);
+  });
+
+  test('keeps each secret that was replaced until its time, whatever is rotated meanwhile', async () => {
+    const workspace = await service.createWorkspace();
+    const endpoint = await open();
+    const { id, secret: first } = await register(workspace, endpoint, ['wallet']);
+    const rotate = async (graceSeconds: number) =>
+      (await workspace.post(`/webhooks/${id}/rotate-secret`, { grace_seconds: graceSeconds })).body;
+    const next = async () => {
+      await workspace.fund(100);
+      return endpoint.next();
+    };
+    const { secret: second } = await rotate(2 * 3_600);
+    const { secret: third, previous_secret_expires_at } = await rotate(3_600);
+    assert.equal(Date.parse(previous_secret_expires_at), clock.now().getTime() + 60 * MINUTE_MS);
+    verify(await next(), third, second, first);
+    clock.advance(61 * MINUTE_MS);
+    verify(await next(), third, first);
+    const { secret: fourth } = await rotate(24 * 3_600);
+    verify(await next(), fourth, third, first);
+    clock.advance(60 * MINUTE_MS);
+    verify(await next(), fourth, third);
+    const { secret: last } = await rotate(0);
+    verify(await next(), last);
+    for (const column of sealedColumns.filter(({ table }) => table === 'domains.webhooks')) {
+      assert.deepEqual(await listLost(db, vault, column), [], column.column);
+    }
   });
 
   test('is sent a test at once, and whatever it is asked to send again', async () => {

@@ -91,7 +91,8 @@ export function webhookOperations(deps: WebhookDependencies) {
       path: '/v1/tenant/webhooks/{wid}/rotate_secret',
       posture: 'tenant',
       summary: 'Replace a webhook’s secret',
-      description: 'While the grace lasts both secrets are valid, and each delivery carries a signature with either.',
+      description:
+        'While the grace lasts the secret that is replaced is valid too, and each delivery carries a signature with each valid secret. A further rotation shortens no grace before it: up to five earlier secrets are valid beside the new one, and of more the one that ends first goes. `grace_seconds` of 0 ends all earlier ones at once.',
       params: WebhookPath,
       body: RotateIn,
       example: { grace_seconds: 3_600 },

@@ -10,12 +10,12 @@ import { holdWebhook, replaceSecrets } from './store.ts';
 export function rotateWebhookSecret({ vault, clock }: Pick<WebhookDependencies, 'vault' | 'clock'>) {
   return async ({ tx, caller, params, body }: ProjectChange<{ params: WebhookPath; body: RotateIn | undefined }>) => {
     const { wid } = params;
-    const webhook = await holdWebhook(tx, wid);
-    if (webhook === undefined) throw new ApiError('not_found');
+    const held = await holdWebhook(tx, wid);
+    if (held === undefined) throw new ApiError('not_found');
     const { secret, sealed } = rotateSecret(vault, {
       ownerId: caller.projectId,
       webhookId: wid,
-      sealedSecret: webhook.sealed_secret,
+      held,
       graceSeconds: graceSecondsOf(body),
       now: clock.now(),
     });

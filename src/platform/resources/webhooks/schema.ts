@@ -17,6 +17,7 @@ const MAX_URL_LENGTH = 2_048;
 const MAX_SELECTORS = 100;
 const DEFAULT_GRACE_SECONDS = 86_400;
 const MAX_GRACE_SECONDS = 604_800;
+const PREVIOUS_END = 'Until then the secret that was replaced last is valid too.';
 const STATUSES = ['pending', 'succeeded', 'dead'] as const;
 
 const url = Type.String({
@@ -49,7 +50,7 @@ export const RotateIn = component(
   closedObject({
     grace_seconds: Type.Optional(
       nullable(Type.Integer({ minimum: 0, maximum: MAX_GRACE_SECONDS }), {
-        description: `For so long the old secret is valid too, and deliveries carry both signatures. ${DEFAULT_GRACE_SECONDS} (a day) when left out, at most ${MAX_GRACE_SECONDS}; 0 ends it at once.`,
+        description: `For so long the old secret is valid too, and deliveries carry a signature with each. ${DEFAULT_GRACE_SECONDS} (a day) when left out, at most ${MAX_GRACE_SECONDS}; 0 ends it at once, and every one before it.`,
       }),
     ),
   }),
@@ -70,7 +71,7 @@ export const WebhookRotated = component(
   Type.Object({
     id: Type.String(),
     secret: Type.String({ description: 'Shown this once.' }),
-    previous_secret_expires_at: nullable(timestamp()),
+    previous_secret_expires_at: nullable(timestamp(), { description: PREVIOUS_END }),
   }),
 );
 
@@ -85,7 +86,7 @@ export const Webhook = component(
     paused_reason: nullable(oneOf(['failing']), {
       description: '`failing`: nothing reached it for five days, and it was paused. Set `active` once it is mended.',
     }),
-    previous_secret_expires_at: nullable(timestamp()),
+    previous_secret_expires_at: nullable(timestamp(), { description: PREVIOUS_END }),
     created_at: timestamp(),
     updated_at: timestamp(),
   }),

@@ -2,7 +2,7 @@
 import { type Selectable, sql } from 'kysely';
 import { pageById } from '../../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../../kernel/http/paging.ts';
-import type { SealedSecrets } from '../../../kernel/webhooks/rotate-secret.ts';
+import type { SealedSecrets } from '../../../kernel/webhooks/sealed-secrets.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
 import type { TenantTables } from '../../tables.ts';
 
@@ -73,14 +73,11 @@ export async function findWebhook(db: TenantDb, id: string): Promise<WebhookRow 
   return db.selectFrom('webhooks').select(WEBHOOK_COLUMNS).where('id', '=', id).executeTakeFirst();
 }
 
-/** As `findWebhook`, with the sealed secret; nobody else changes the row until the transaction ends. */
-export async function holdWebhook(
-  db: TenantDb,
-  id: string,
-): Promise<(WebhookRow & { readonly sealed_secret: string }) | undefined> {
+/** The secrets of the webhook; nobody else changes the row until the transaction ends. */
+export async function holdWebhook(db: TenantDb, id: string): Promise<SealedSecrets | undefined> {
   return db
     .selectFrom('webhooks')
-    .select([...WEBHOOK_COLUMNS, 'sealed_secret'])
+    .select(['sealed_secret', 'sealed_previous_secret', 'previous_secret_expires_at', 'sealed_earlier_secrets'])
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();

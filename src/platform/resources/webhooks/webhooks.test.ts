@@ -4,7 +4,8 @@ import { Webhook as StandardWebhook, WebhookVerificationError } from 'standardwe
 import Stripe from 'stripe';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { eventually } from '../../../../test/support/turns.ts';
-import { type Endpoint, openEndpoint } from '../../../../test/support/webhook-endpoint.ts';
+import { type Endpoint, openEndpoint, type Received } from '../../../../test/support/webhook-endpoint.ts';
+import { listLost, sealedColumns } from '../../../command-line/sealed-columns.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
 
@@ -136,6 +137,64 @@ test('during a rotation deliveries carry a signature with either secret, and wit
     })),
   );
 });
+
+test('a further rotation ends no grace before, five earlier secrets sign at most, and no grace ends them all', async (t) => {
+  const endpoint = await withEndpoint(t);
+  const project = await platform.createProject();
+  const { id, secret } = await register(project, endpoint.url, ['webhook.test']);
+  const secrets = [secret];
+  const rotate = async (graceSeconds: number) => {
+    const { status, body } = await project.post(`/v1/tenant/webhooks/${id}/rotate_secret`, {
+      grace_seconds: graceSeconds,
+    });
+    assert.equal(status, 200);
+    secrets.push(body.secret);
+    return body.previous_secret_expires_at as string | null;
+  };
+  /** The places of the secrets that a delivery is signed with, oldest first. */
+  const signing = async () => {
+    await project.post(`/v1/tenant/webhooks/${id}/test`);
+    const { body, headers } = await endpoint.next();
+    const [, ...ours] = String(headers['x-ic-signature']).split(',');
+    const valid = [...secrets.keys()].filter((place) => verifies(body, headers, secrets[place] ?? ''));
+    assert.equal(ours.length, valid.length);
+    assert.equal(String(headers['webhook-signature']).split(' ').length, valid.length);
+    return valid;
+  };
+
+  await rotate(86_400);
+  const ends = await rotate(3_600);
+  assert.ok(Math.abs(Date.parse(ends ?? '') - Date.now() - 3_600_000) < 60_000, 'it is that of the secret before');
+  assert.equal((await project.get('/v1/tenant/webhooks')).body.data[0].previous_secret_expires_at, ends);
+  assert.deepEqual(await signing(), [0, 1, 2]);
+
+  for (const grace of [7_200, 1_200, 1_800]) await rotate(grace);
+  assert.deepEqual(await signing(), [0, 1, 2, 3, 4, 5]);
+  await rotate(900);
+  assert.deepEqual(await signing(), [0, 1, 2, 4, 5, 6], 'the one that ended first of those before is gone');
+  for (const column of sealedColumns.filter(({ table }) => table === 'webhooks')) {
+    assert.deepEqual(await listLost(platform.db, platform.vault, column), [], column.column);
+  }
+  const { rows } = await platform.db.query({
+    text: 'select w::text as row from webhooks w where id = $1',
+    values: [id],
+  });
+  assert.doesNotMatch(JSON.stringify(rows), /whsec_/);
+
+  assert.equal(await rotate(0), null);
+  assert.deepEqual(await signing(), [7]);
+});
+
+function verifies(body: string, headers: Received['headers'], secret: string): boolean {
+  try {
+    Stripe.webhooks.constructEvent(body, String(headers['x-ic-signature']), secret);
+  } catch {
+    assert.throws(() => new StandardWebhook(secret).verify(body, headers as Record<string, string>));
+    return false;
+  }
+  new StandardWebhook(secret).verify(body, headers as Record<string, string>);
+  return true;
+}
 
 test('the secret is shown once, and never listed', async () => {
   const project = await platform.createProject();

@@ -1,0 +1,2 @@
+-- Secrets that were replaced before the previous one and have not ended: src/kernel/webhooks/sealed-secrets.ts. Null: there are none.
+alter table domains.webhooks add column sealed_earlier_secrets text;
