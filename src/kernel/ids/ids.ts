@@ -1,7 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 import { encodeTime, monotonicFactory, TIME_LEN, TIME_MAX } from 'ulid';
 
-const SUFFIX = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+const SUFFIX_PATTERN = '[0-7][0-9a-hjkmnp-tv-z]{25}';
+const SUFFIX = new RegExp(`^${SUFFIX_PATTERN}$`);
 const SUFFIX_LENGTH = 26;
 const POOL_SIZE = 1024;
 
@@ -37,6 +38,11 @@ export function isId(prefix: string, value: unknown): value is string {
     value.startsWith(`${prefix}_`) &&
     SUFFIX.test(value.slice(-SUFFIX_LENGTH))
   );
+}
+
+/** What `isId` takes, as a regular expression that PostgreSQL reads as well. */
+export function idPattern(prefix: string): string {
+  return `^${prefix}_${SUFFIX_PATTERN}$`;
 }
 
 /** The 26 characters after the prefix. Throws `TypeError` for anything that is no id. */

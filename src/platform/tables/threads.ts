@@ -10,6 +10,8 @@ interface ThreadsTable {
   summary: string | null;
   summary_turn: Generated<number>;
   recalled_turn: Generated<number>;
+  /** How often something was taken out of its messages. */
+  removals: Generated<number>;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
 }

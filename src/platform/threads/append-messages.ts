@@ -110,14 +110,24 @@ export async function replaceMessage(
     .execute();
 }
 
-/** Drops the thread's summary where it covers this turn: the next one tells of what is left. */
-export async function dropSummary(db: TenantDb, { id, smith_id }: ThreadOf, turn: number): Promise<void> {
+/**
+ * Drops what was made of this turn, after something was taken out of it: a summary that covers it, and the mark up to which
+ * recall has read the thread, so that both are made again of what is left. What recall has read and not yet marked is
+ * refused (`markRecalledSql`). Holds the thread's row until the transaction ends: passages that are deleted behind it stay
+ * deleted.
+ */
+export async function dropDerived(db: TenantDb, { id, smith_id }: ThreadOf, turn: number): Promise<void> {
+  const isCovered = sql<boolean>`summary_turn >= ${turn}`;
   await db
     .updateTable('threads')
-    .set({ summary: null, summary_turn: 0 })
+    .set({
+      summary: sql<string | null>`case when ${isCovered} then null else summary end`,
+      summary_turn: sql<number>`case when ${isCovered} then 0 else summary_turn end`,
+      recalled_turn: sql<number>`least(recalled_turn, ${turn} - 1)`,
+      removals: sql<number>`removals + 1`,
+    })
     .where('smith_id', '=', smith_id)
     .where('id', '=', id)
-    .where('summary_turn', '>=', turn)
     .execute();
 }
 

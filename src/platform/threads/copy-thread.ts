@@ -10,7 +10,7 @@ export interface ThreadCopy {
 
 /**
  * Makes `to` a copy of the thread as it stood after these turns. False where they have been summarized further: what was
- * said word by word is no longer there to be copied.
+ * said word by word is no longer there to be copied. Recall finds what was said in the thread where it was said, not in the copy.
  */
 export async function copyThread(db: TenantDb, { smithId, from, to, turns }: ThreadCopy): Promise<boolean> {
   const { rowCount } = await db.raw({
@@ -24,8 +24,8 @@ export async function copyThread(db: TenantDb, { smithId, from, to, turns }: Thr
         from messages m, origin
         where m.project_id = $1 and m.smith_id = $2 and m.thread_id = $3 and m.turn <= $4
       )
-      insert into threads (project_id, smith_id, id, turns, summary, summary_turn)
-      select $1, $2, $5, $4::int, summary, summary_turn from origin`,
+      insert into threads (project_id, smith_id, id, turns, summary, summary_turn, recalled_turn)
+      select $1, $2, $5, $4::int, summary, summary_turn, $4::int from origin`,
     values: [smithId, from, turns, to],
   });
   return rowCount > 0;

@@ -7,7 +7,7 @@
  */
 export {
   appendMessages,
-  dropSummary,
+  dropDerived,
   insertMessage,
   MESSAGE_COLUMNS,
   type MessagePlace,

@@ -66,20 +66,28 @@ export function summarizeSql({
         and threads.summary_turn < ${turn}`;
 }
 
-/** Remembers of the threads in `marks`, a jsonb list of `{thread_id, turn}`, up to which turn recall knows them. */
+/**
+ * Remembers of the threads in `marks`, a jsonb list of `{thread_id, turn, removals}`, up to which turn recall knows them, and
+ * returns the `id` of each. Leaves those out that are gone, do not meet `condition` (of a thread `t`), or from which
+ * something was taken since their `removals` were read.
+ */
 export function markRecalledSql({
   project,
   smith,
   marks,
+  condition,
 }: {
   readonly project: string;
   readonly smith: string;
   readonly marks: string;
+  readonly condition: string;
 }): string {
   return `
-      update threads t set recalled_turn = m.turn
-      from jsonb_to_recordset(${marks}) as m (thread_id text, turn int)
-      where t.project_id = ${project} and t.smith_id = ${smith} and t.id = m.thread_id and t.recalled_turn < m.turn`;
+      update threads t set recalled_turn = greatest(t.recalled_turn, m.turn)
+      from jsonb_to_recordset(${marks}) as m (thread_id text, turn int, removals int)
+      where t.project_id = ${project} and t.smith_id = ${smith} and t.id = m.thread_id and t.removals = m.removals
+        and ${condition}
+      returning t.id`;
 }
 
 /** Deletes a thread that `left_over`, a relation of the messages that it still has, shows to be empty. */

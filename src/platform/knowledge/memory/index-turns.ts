@@ -1,8 +1,9 @@
 /** Puts the ended turns of a smith's threads into recall_passages. Each turn once, however often and by whom it is asked. */
-import type { Database } from '../../../kernel/db/database.ts';
+import type { Executor } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { markRecalledSql } from '../../threads/index.ts';
 import type { MemoryOwner } from './owner.ts';
+import { IS_RECALLED } from './passage-store.ts';
 
 /** Characters; longer texts are cut at the end of a sentence or a line where there is one. */
 const MAX_PASSAGE_CHARS = 1_200;
@@ -12,13 +13,19 @@ const MAX_PASSAGES_PER_TURN = 20;
 interface EndedTurn {
   thread_id: string;
   turn: number;
+  /** Of its thread, as the turn was read. */
+  removals: number;
   run_id: string | null;
+  /** Empty where the turn's passages are there: it is read for its place alone. */
   said: { role: 'user' | 'assistant'; content: unknown }[];
 }
 
-/** True where turns are left beyond the limit. Throws what `embed` throws; nothing of the batch is stored then. */
+/**
+ * True where turns are left: beyond the limit, or because something was taken out of their thread meanwhile. Throws what
+ * `embed` throws; nothing of the batch is stored then.
+ */
 export async function indexTurns(
-  db: Database,
+  db: Executor,
   owner: MemoryOwner,
   embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>,
   limit: number,
@@ -36,30 +43,32 @@ export async function indexTurns(
     })),
   );
   const vectors = passages.length === 0 ? [] : await embed(passages.map(({ text }) => text));
-  await insertPassages(
+  const isStored = await insertPassages(
     db,
     owner,
     passages.map((passage, index) => ({ ...passage, embedding: `[${(vectors[index] ?? []).join(',')}]` })),
     batch,
   );
-  return turns.length > limit;
+  return turns.length > limit || !isStored;
 }
 
 /** Turns behind the mark of their thread, oldest first, up to the first that is still under way. */
-async function readEndedTurns(db: Database, owner: MemoryOwner, limit: number): Promise<EndedTurn[]> {
+async function readEndedTurns(db: Executor, owner: MemoryOwner, limit: number): Promise<EndedTurn[]> {
   const { rows } = await db.query<EndedTurn>({
     text: `
       with open as (
-        select t.id, t.recalled_turn, coalesce((
+        select t.id, t.recalled_turn, t.removals, coalesce((
           select min(r.turn) from runs r
           where r.project_id = t.project_id and r.smith_id = t.smith_id and r.thread_id = t.id
             and r.status in ('in_progress', 'paused')), t.turns + 1) as until
         from threads t
-        where t.project_id = $1 and t.smith_id = $2 and t.recalled_turn < t.turns
+        where t.project_id = $1 and t.smith_id = $2 and t.recalled_turn < t.turns and ${IS_RECALLED}
       )
-      select m.thread_id, m.turn, max(m.run_id) as run_id,
+      select m.thread_id, m.turn, max(open.removals) as removals, max(m.run_id) as run_id,
         jsonb_agg(jsonb_build_object('role', m.role, 'content', m.content) order by m.position)
-          filter (where m.role in ('user', 'assistant')) as said
+          filter (where m.role in ('user', 'assistant') and not exists (
+            select from recall_passages p
+            where p.project_id = $1 and p.smith_id = $2 and p.thread_id = m.thread_id and p.turn = m.turn)) as said
       from open join messages m on m.project_id = $1 and m.smith_id = $2 and m.thread_id = open.id
         and m.turn > open.recalled_turn and m.turn < open.until
       group by m.thread_id, m.turn
@@ -70,26 +79,34 @@ async function readEndedTurns(db: Database, owner: MemoryOwner, limit: number): 
   return rows.map((row) => ({ ...row, said: row.said ?? [] }));
 }
 
+/**
+ * Marks the turns as indexed and stores their passages, thread by thread. The row of a thread is locked first, and one that
+ * was deleted or from which something was taken since gets none: whoever does either removes its passages behind that. False
+ * where a thread was left out.
+ */
 async function insertPassages(
-  db: Database,
+  db: Executor,
   { projectId, smithId }: MemoryOwner,
   passages: readonly object[],
   turns: readonly EndedTurn[],
-): Promise<void> {
-  const marks = new Map<string, number>();
-  for (const { thread_id, turn } of turns) marks.set(thread_id, turn);
-  await db.query({
+): Promise<boolean> {
+  const marks = new Map<string, { thread_id: string; turn: number; removals: number }>();
+  for (const { thread_id, turn, removals } of turns) marks.set(thread_id, { thread_id, turn, removals });
+  const { rows } = await db.query<{ marked: number }>({
     text: `
-      with kept as (
+      with marked as (
+        ${markRecalledSql({ project: '$1', smith: '$2', marks: '$4::jsonb', condition: IS_RECALLED })}
+      ), kept as (
         insert into recall_passages (project_id, smith_id, thread_id, turn, position, run_id, text, embedding)
         select $1, $2, p.thread_id, p.turn, p.position, p.run_id, p.text, p.embedding::vector
-        from jsonb_to_recordset($3::jsonb) as p (
-          thread_id text, turn int, position int, run_id text, text text, embedding text)
+        from marked join jsonb_to_recordset($3::jsonb) as p (
+          thread_id text, turn int, position int, run_id text, text text, embedding text) on p.thread_id = marked.id
         on conflict do nothing
       )
-      ${markRecalledSql({ project: '$1', smith: '$2', marks: '$4::jsonb' })}`,
-    values: [projectId, smithId, json(passages), json([...marks].map(([thread_id, turn]) => ({ thread_id, turn })))],
+      select count(*)::int as marked from marked`,
+    values: [projectId, smithId, json(passages), json([...marks.values()])],
   });
+  return rows[0]?.marked === marks.size;
 }
 
 /** What was asked and answered, in pieces that a vector can stand for. */

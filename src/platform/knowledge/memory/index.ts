@@ -2,3 +2,4 @@
 export { MAX_MEMORY_CHARS } from './facts.ts';
 export { createMemory, type Memory } from './memory.ts';
 export type { MemoryOwner } from './owner.ts';
+export { removePassages } from './passage-store.ts';

@@ -10,13 +10,7 @@ import { BUILTIN_EMBED_MODEL, type Embedders } from '../embed/index.ts';
 import { addFact, listFacts, MAX_FACT_CHARS, mergeFacts } from './facts.ts';
 import { indexTurns } from './index-turns.ts';
 import type { MemoryOwner } from './owner.ts';
-
-export interface Recollection {
-  readonly threadId: string;
-  readonly text: string;
-  /** 0..1: the cosine of the angle between question and passage, 0 where they point apart. */
-  readonly score: number;
-}
+import { type Recollection, searchPassages } from './passage-store.ts';
 
 export interface Memory {
   /** '' where nothing was ever written. */
@@ -175,23 +169,4 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies
       await enqueue(CONSOLIDATE_MEMORY, owner);
     },
   };
-}
-
-async function searchPassages(
-  db: Database,
-  { projectId, smithId }: MemoryOwner,
-  vector: Float32Array,
-  limit: number,
-): Promise<Recollection[]> {
-  const { rows } = await db.query<{ thread_id: string; text: string; score: number }>({
-    text: `
-      select p.thread_id, p.text, greatest(0, 1 - (p.embedding <=> $3::vector)) as score
-      from recall_passages p
-      where p.project_id = $1 and p.smith_id = $2 and not exists (
-        select from conversations c where c.project_id = $1 and c.id = p.thread_id and c.deleted_at is not null)
-      order by p.embedding <=> $3::vector, p.thread_id, p.turn, p.position
-      limit $4`,
-    values: [projectId, smithId, `[${vector.join(',')}]`, limit],
-  });
-  return rows.map(({ thread_id, text, score }) => ({ threadId: thread_id, text, score: Number(score) }));
 }

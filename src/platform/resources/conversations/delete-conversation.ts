@@ -6,7 +6,7 @@ import { requireConversation } from './require-conversation.ts';
 import type { ConversationPath } from './schema.ts';
 import { markDeleted } from './store.ts';
 
-/** Gone for every caller at once; what was said in it is removed behind the answer. Its runs stay. */
+/** Gone for every caller and for recall at once; what was said in it is removed behind the answer. Its runs stay. */
 export async function deleteConversation(
   jobs: Jobs,
   { tx, caller, params }: ProjectChange<{ params: ConversationPath }>,

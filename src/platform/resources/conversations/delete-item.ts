@@ -1,8 +1,9 @@
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { ProjectChange } from '../../access/operation.ts';
+import { removePassages } from '../../knowledge/memory/index.ts';
 import { PieceByPieceEstimate } from '../../models/index.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
-import { dropSummary, type MessageRow, replaceMessage, type ThreadOf } from '../../threads/index.ts';
+import { dropDerived, type MessageRow, replaceMessage, type ThreadOf } from '../../threads/index.ts';
 import { findItem } from './find-item.ts';
 import { findMessages } from './item-store.ts';
 import { type MessagePart, partsOf } from './message-row.ts';
@@ -11,7 +12,7 @@ import { requireConversation } from './require-conversation.ts';
 import type { Conversation, ConversationItemPath } from './schema.ts';
 import { touchConversation } from './store.ts';
 
-/** Takes one item out: lists and later turns no longer see it. Every other item keeps its id and its place. */
+/** Takes one item out: lists, later turns and recall no longer see it. Every other item keeps its id and its place. */
 export async function deleteItem({
   tx,
   caller,
@@ -24,8 +25,9 @@ export async function deleteItem({
   if (found?.found.item === undefined) throw new ApiError('not_found');
   const { row } = found;
   await removeParts(tx, thread, row, found.found.parts);
-  if (found.found.item.type === 'file_search_call') await removePassages(tx, thread, row, found.found.parts);
-  await dropSummary(tx, thread, row.turn);
+  if (found.found.item.type === 'file_search_call') await removeSearched(tx, thread, row, found.found.parts);
+  await dropDerived(tx, thread, row.turn);
+  await removePassages(tx, thread, row.turn);
   return renderConversation(await requireConversation(tx, caller, thread.id));
 }
 
@@ -52,7 +54,7 @@ async function removeParts(
 }
 
 /** What a search found goes with it: it is no item of its own. */
-async function removePassages(db: TenantDb, thread: ThreadOf, { turn }: MessageRow, calls: readonly MessagePart[]) {
+async function removeSearched(db: TenantDb, thread: ThreadOf, { turn }: MessageRow, calls: readonly MessagePart[]) {
   const callIds = new Set(calls.map(({ callId }) => callId));
   for (const row of await findMessages(db, thread, { turn })) {
     if (row.role !== 'tool') continue;

@@ -1,10 +1,11 @@
 /**
- * What a deleted conversation leaves behind goes in batches: its messages, then its thread and its row. A turn that is under
- * way or paused in it keeps what it still reads; the sweep comes back for that.
+ * What a deleted conversation leaves behind goes in batches: its messages, then its thread, its row and what recall
+ * knows of it. A turn that is under way or paused in it keeps what it still reads; the sweep comes back for that.
  */
 
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
+import { removePassages } from '../../knowledge/memory/index.ts';
 import { type TenantTransaction, tenantDb } from '../../store/tenant-db.ts';
 import { deleteEmptyThreadSql, deleteMessages } from '../../threads/index.ts';
 
@@ -53,16 +54,21 @@ async function purgeConversation(
   });
   const smithId = rows[0]?.smith_id;
   if (smithId === undefined) return;
-  await deleteMessages(tenantDb(db, projectId), { id: conversationId, smith_id: smithId }, signal);
+  const thread = { id: conversationId, smith_id: smithId };
+  await deleteMessages(tenantDb(db, projectId), thread, signal);
   if (signal.aborted) return;
-  await db.query({
-    text: `
-      with left_over as (
-        select from messages where project_id = $1 and smith_id = $2 and thread_id = $3 limit 1
-      ), thread as (
-        ${deleteEmptyThreadSql({ project: '$1', smith: '$2', thread: '$3' }, 'left_over')}
-      )
-      delete from conversations where project_id = $1 and smith_id = $2 and id = $3 and not exists (select from left_over)`,
-    values: [projectId, smithId, conversationId],
+  await db.transaction(async (tx) => {
+    await tx.query({
+      text: `
+        with left_over as (
+          select from messages where project_id = $1 and smith_id = $2 and thread_id = $3 limit 1
+        ), thread as (
+          ${deleteEmptyThreadSql({ project: '$1', smith: '$2', thread: '$3' }, 'left_over')}
+        )
+        delete from conversations where project_id = $1 and smith_id = $2 and id = $3 and not exists (select from left_over)`,
+      values: [projectId, smithId, conversationId],
+    });
+    // Behind the deletion of the thread, which waits for whoever is adding passages.
+    await removePassages(tenantDb(tx, projectId), thread);
   });
 }
