@@ -12,6 +12,7 @@ import { type SandboxTables, sandboxTables } from './tables/sandbox.ts';
 import { type SchedulesTables, schedulesTables } from './tables/schedules.ts';
 import { type SkillsTables, skillsTables } from './tables/skills.ts';
 import { type ThreadsTables, threadsTables } from './tables/threads.ts';
+import { type TombstonesTables, tombstonesTables } from './tables/tombstones.ts';
 import { type TracesTables, tracesTables } from './tables/traces.ts';
 import { type UiBundlesTables, uiBundlesTables } from './tables/ui-bundles.ts';
 import { type UsageTables, usageTables } from './tables/usage.ts';
@@ -34,6 +35,7 @@ export type {
 } from './tables/mcp.ts';
 export type { RunStatus } from './tables/runs.ts';
 export type { SkillFileEntry } from './tables/skills.ts';
+export type { TombstoneKind } from './tables/tombstones.ts';
 export { type BudgetPeriod, type BudgetScope, USAGE_AMOUNTS, type UsageSource } from './tables/usage.ts';
 
 /** Tables of one tenant's rows: reachable through a tenant scope only. */
@@ -50,6 +52,7 @@ export interface TenantTables
     SchedulesTables,
     SkillsTables,
     ThreadsTables,
+    TombstonesTables,
     TracesTables,
     UiBundlesTables,
     UsageTables,
@@ -68,6 +71,7 @@ const names: TableNames<TenantTables> = {
   ...schedulesTables,
   ...skillsTables,
   ...threadsTables,
+  ...tombstonesTables,
   ...tracesTables,
   ...uiBundlesTables,
   ...usageTables,

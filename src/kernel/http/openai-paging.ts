@@ -1,6 +1,6 @@
 /**
  * Lists of the OpenAI dialect: `limit`, `order`, and the id of an object of the list as `after` or `before`. Clients page
- * on the last id that they were given.
+ * on the last id that they were given, which may be that of an object that is gone by then: the page begins where it stood.
  */
 import type { TSchema } from 'typebox';
 import { ApiError } from './errors.ts';
@@ -30,8 +30,12 @@ export const openAiPageQuery = {
       description: 'By creation: `asc` oldest first, `desc` newest first.',
     }),
   ),
-  after: place('Objects behind this one, in the order of the list.'),
-  before: place('Objects ahead of this one, in the order of the list: the page that ends next to it.'),
+  after: place(
+    'Objects behind this one, in the order of the list. It may have been deleted meanwhile, up to 30 days ago.',
+  ),
+  before: place(
+    'Objects ahead of this one, in the order of the list: the page that ends next to it. It may have been deleted, as with `after`.',
+  ),
 };
 
 /** `{object:"list", data, first_id, last_id, has_more}`. */
@@ -80,12 +84,13 @@ export function scanOf(page: OpenAiPageRequest): { from: string | undefined; dir
 }
 
 /**
- * Throws `invalid_cursor` unless the page starts at an object of the list: one that `find` finds, as the caller may see it.
- * An id that is none would pass for a place between two others.
+ * Throws `invalid_cursor` unless the page starts at a place in the list, for lists in the order of their ids. `isPlace` says
+ * whether the id is that of an object which the list shows to this caller, or showed until it went. An id that is none
+ * would pass for a place between two others.
  */
-export async function requirePlace(page: OpenAiPageRequest, find: (id: string) => Promise<unknown>): Promise<void> {
+export async function requirePlace(page: OpenAiPageRequest, isPlace: (id: string) => Promise<boolean>): Promise<void> {
   const { from } = scanOf(page);
-  if (from === undefined || (await find(from)) !== undefined) return;
+  if (from === undefined || (await isPlace(from))) return;
   throw placeNotFound(page);
 }
 

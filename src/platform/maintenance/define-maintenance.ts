@@ -8,6 +8,7 @@ import { sweepConnectionWaits } from './sweep-connection-waits.ts';
 import { sweepOrphanedBlobs } from './sweep-orphaned-blobs.ts';
 import { sweepPushedTraces } from './sweep-pushed-traces.ts';
 import { sweepRunCredentials } from './sweep-run-credentials.ts';
+import { sweepTombstones } from './sweep-tombstones.ts';
 import { sweepUnclaimedBlobs } from './sweep-unclaimed-blobs.ts';
 
 const SWEEP_IDEMPOTENCY_KEYS = 'sweep-idempotency-keys';
@@ -17,6 +18,7 @@ const RECONCILE_STORAGE = 'reconcile-storage';
 const SWEEP_PUSHED_TRACES = 'sweep-pushed-traces';
 const SWEEP_RUN_CREDENTIALS = 'sweep-run-credentials';
 const SWEEP_CONNECTION_WAITS = 'sweep-connection-waits';
+const SWEEP_TOMBSTONES = 'sweep-tombstones';
 /** Rows a statement: a batch must not hold locks for long. */
 const BATCH_SIZE = 5_000;
 
@@ -40,6 +42,8 @@ export function defineMaintenance(
   jobs.schedule(SWEEP_RUN_CREDENTIALS, '57 * * * *', {});
   jobs.define(SWEEP_CONNECTION_WAITS, ({ signal }) => sweepConnectionWaits(db, signal), { concurrency: 1 });
   jobs.schedule(SWEEP_CONNECTION_WAITS, '17 * * * *', {});
+  jobs.define(SWEEP_TOMBSTONES, ({ signal }) => sweepTombstones(db, signal), { concurrency: 1 });
+  jobs.schedule(SWEEP_TOMBSTONES, '42 * * * *', {});
 }
 
 /** Removes stored answers that are past their 24 hours. */

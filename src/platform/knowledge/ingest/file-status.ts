@@ -188,12 +188,18 @@ export async function cancelBatchFiles(tx: TenantDb, store: HeldStore, batchId: 
   return rows.length;
 }
 
-/** Takes the files out of the store, whatever their status, with their chunks. How many were there. */
+/** Takes the files out of the store, whatever their status, with their chunks; where they stood is kept. How many were there. */
 export async function removeFiles(tx: TenantDb, store: HeldStore, fileIds: readonly string[]): Promise<number> {
   const { rows } = await tx.raw<{ file_id: string; status: VectorStoreFileStatus; usage_bytes: number }>({
     text: `
-      delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id = any($3)
-      returning file_id, status, usage_bytes`,
+      with removed as (
+        delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id = any($3)
+        returning file_id, position, batch_id, status, usage_bytes
+      ), noted as (
+        insert into vector_store_file_tombstones (project_id, vector_store_id, file_id, position, batch_id)
+        select $1, $2, file_id, position, batch_id from removed
+      )
+      select file_id, status, usage_bytes from removed`,
     values: [store.id, fileIds],
   });
   if (rows.length === 0) return 0;

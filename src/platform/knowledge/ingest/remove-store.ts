@@ -64,14 +64,24 @@ export async function removeStore(db: Database, job: RemoveStoreJob, signal: Abo
   });
 }
 
-/** Whoever was still writing chunks of these files is waited for; what it wrote goes with them. */
+/**
+ * Whoever was still writing chunks of these files is waited for; what it wrote goes with them. Where they stood is kept for an
+ * expired store, whose files can be listed still.
+ */
 async function removeFiles(db: Database, { projectId, vectorStoreId }: RemoveStoreJob): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ file_id: string }>({
       text: `
-        delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id in (
-          select file_id from vector_store_files where project_id = $1 and vector_store_id = $2 limit ${FILES_A_BATCH})
-        returning file_id`,
+        with removed as (
+          delete from vector_store_files where project_id = $1 and vector_store_id = $2 and file_id in (
+            select file_id from vector_store_files where project_id = $1 and vector_store_id = $2 limit ${FILES_A_BATCH})
+          returning file_id, position, batch_id
+        ), noted as (
+          insert into vector_store_file_tombstones (project_id, vector_store_id, file_id, position, batch_id)
+          select $1, $2, file_id, position, batch_id from removed
+          where exists (select from vector_stores where project_id = $1 and id = $2 and deleted_at is null)
+        )
+        select file_id from removed`,
       values: [projectId, vectorStoreId],
     });
     await tx.query({

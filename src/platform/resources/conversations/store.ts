@@ -72,6 +72,13 @@ export async function findConversation(
   return (smithId === undefined ? found : found.where('conversations.smith_id', '=', smithId)).executeTakeFirst();
 }
 
+/** Whether there is a row, of this smith where one is given; also of a conversation that is deleted, or whose smith is archived. */
+export async function hasConversation(db: TenantDb, id: string, smithId: string | undefined): Promise<boolean> {
+  let found = db.selectFrom('conversations').select('id').where('id', '=', id);
+  if (smithId !== undefined) found = found.where('smith_id', '=', smithId);
+  return (await found.executeTakeFirst()) !== undefined;
+}
+
 /** In the order of their ids, which is that of their creation. */
 export async function listConversations(db: TenantDb, scan: ConversationScan): Promise<ConversationRow[]> {
   // As the indexes order it, whatever the order of the database is.

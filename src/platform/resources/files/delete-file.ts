@@ -4,6 +4,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
+import { insertTombstone } from '../../store/tombstones.ts';
 import { removeFileFromStores } from '../vector-stores/index.ts';
 import { blobKey } from './blob-key.ts';
 import { discardBlob, releaseBlob } from './keep-blob.ts';
@@ -31,6 +32,7 @@ export async function removeFileWithContent(
 ): Promise<boolean> {
   const removed = await removeFile(tx, fileId, smithId);
   if (removed === undefined) return false;
+  if (removed.listed) await insertTombstone(tx, 'file', { id: fileId, smith_id: removed.smith_id });
   await removeFileFromStores(tx, fileId);
   const key = blobKey(tx.projectId, fileId);
   await releaseBlob(tx, key);

@@ -43,6 +43,18 @@ export async function findFile(db: TenantDb, id: string, smithId: string | undef
   return (smithId === undefined ? found : found.where('smith_id', '=', smithId)).executeTakeFirst();
 }
 
+/** Whether this is a listed file, of this smith and this purpose where they are given; also one that has expired. */
+export async function hasListedFile(
+  db: TenantDb,
+  id: string,
+  { smithId, purpose }: Pick<FileScan, 'smithId' | 'purpose'>,
+): Promise<boolean> {
+  let found = db.selectFrom('files').select('id').where('id', '=', id).where('listed', '=', true);
+  if (smithId !== undefined) found = found.where('smith_id', '=', smithId);
+  if (purpose !== undefined) found = found.where('purpose', '=', purpose);
+  return (await found.executeTakeFirst()) !== undefined;
+}
+
 /** Listed files in the order of their ids, which is that of their uploads. */
 export async function listFiles(db: TenantDb, scan: FileScan): Promise<FileRow[]> {
   // As the indexes order it, whatever the order of the database is.
@@ -62,7 +74,7 @@ export async function removeFile(
   db: TenantDb,
   id: string,
   smithId: string | undefined,
-): Promise<{ bytes: number } | undefined> {
-  const gone = db.deleteFrom('files').where('id', '=', id).returning('bytes');
+): Promise<Pick<FileRow, 'smith_id' | 'listed' | 'bytes'> | undefined> {
+  const gone = db.deleteFrom('files').where('id', '=', id).returning(['smith_id', 'listed', 'bytes']);
   return (smithId === undefined ? gone : gone.where('smith_id', '=', smithId)).executeTakeFirst();
 }

@@ -4,6 +4,7 @@ import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import type { TenantTransaction } from '../../store/tenant-db.ts';
+import { insertTombstone } from '../../store/tombstones.ts';
 import { blobKey, discardBlob, type FileDependencies, giveBackStorage, releaseBlobs } from '../files/index.ts';
 import { isSkillInUse } from './reference-store.ts';
 import type { SkillPath } from './schema.ts';
@@ -21,6 +22,7 @@ export async function deleteSkill(
   if (skill === undefined) throw new ApiError('not_found');
   if (await isSkillInUse(tx, skill.id)) throw new ApiError('skill_in_use');
   const archives = await removeSkill(tx, skill.id);
+  await insertTombstone(tx, 'skill', { id: skill.id, smith_id: null });
   await appendEvent(tx, { type: 'skill.deleted', actor: actorOf(caller), data: { skill_id: skill.id } });
   await dropArchives(deps, tx, archives, log);
 }

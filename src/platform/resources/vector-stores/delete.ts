@@ -4,6 +4,7 @@ import { actorOf } from '../../access/caller.ts';
 import type { ProjectChange } from '../../access/operation.ts';
 import { appendEvent } from '../../feed/append-event.ts';
 import { enqueueStoreRemoval } from '../../knowledge/ingest/index.ts';
+import { insertTombstone } from '../../store/tombstones.ts';
 import type { VectorStorePath } from './schema.ts';
 import { markStoreDeleted } from './store.ts';
 import { getVisibleStore } from './store-visibility.ts';
@@ -15,6 +16,7 @@ export async function deleteVectorStore(
 ) {
   const { smith_id } = await getVisibleStore(tx, caller, params.vsId);
   if (!(await markStoreDeleted(tx, params.vsId))) throw new ApiError('not_found');
+  await insertTombstone(tx, 'vector_store', { id: params.vsId, smith_id });
   await appendEvent(tx, {
     type: 'vector_store.deleted',
     smithId: smith_id,

@@ -54,8 +54,32 @@ export async function findStoreFile(
 }
 
 /**
- * Up to one row more than the page holds, in the order of its scan. Undefined when the file that the page starts from is
- * not in the store, or not of the batch.
+ * Where the file stands in the list, or stood when it was taken out, in the last 30 days. Positions are those of additions:
+ * a file that is in the store again stands where it was added last. Undefined for one that was not in the store, or not by
+ * the batch.
+ */
+async function findPosition(
+  db: TenantDb,
+  vectorStoreId: string,
+  fileId: string,
+  batchId: string | undefined,
+): Promise<number | undefined> {
+  let present = selectStoreFiles(db, vectorStoreId).where('file_id', '=', fileId);
+  if (batchId !== undefined) present = present.where('batch_id', '=', batchId);
+  const row = await present.executeTakeFirst();
+  if (row !== undefined) return row.position;
+  let removed = db
+    .selectFrom('vector_store_file_tombstones')
+    .select('position')
+    .where('vector_store_id', '=', vectorStoreId)
+    .where('file_id', '=', fileId);
+  if (batchId !== undefined) removed = removed.where('batch_id', '=', batchId);
+  return (await removed.orderBy('position', 'desc').limit(1).executeTakeFirst())?.position;
+}
+
+/**
+ * Up to one row more than the page holds, in the order of its scan. Undefined when the page starts from a file without a
+ * place in the list: see `findPosition`.
  */
 export async function listStoreFiles(
   db: TenantDb,
@@ -66,9 +90,7 @@ export async function listStoreFiles(
   const { from, direction } = scanOf(page);
   let start: number | undefined;
   if (from !== undefined) {
-    let found = selectStoreFiles(db, vectorStoreId).where('file_id', '=', from);
-    if (filter.batchId !== undefined) found = found.where('batch_id', '=', filter.batchId);
-    start = (await found.executeTakeFirst())?.position;
+    start = await findPosition(db, vectorStoreId, from, filter.batchId);
     if (start === undefined) return undefined;
   }
   let rows = selectStoreFiles(db, vectorStoreId);

@@ -137,6 +137,8 @@ test('a store that is not used for its time expires: it is not searched, costs n
   assert.equal(rows[0]?.count, 0);
   const swept = (await project.get(path)).body;
   assert.deepEqual([swept.status, swept.file_counts.total, swept.name], ['expired', 0, 'Past']);
+  const behind = await project.get(`${path}/files?after=${fileId}`);
+  assert.deepEqual([behind.status, behind.body.data], [200, []], 'a walk through its files comes to the end');
   assert.equal((await project.get(`/v1/files/${fileId}`)).status, 200, 'the file itself stays');
 });
 
