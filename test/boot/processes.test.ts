@@ -51,6 +51,16 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     await eventually(async () => ((await countAnswers()) - countBefore >= 20 ? true : undefined), 'all are counted');
   });
 
+  test('what is one thing for both is on the page as it is', async () => {
+    const form = new FormData();
+    form.set('file', new Blob(['0123456789']), 'digits.txt');
+    form.set('purpose', 'assistants');
+    const stored = await patiently(() => fleet.project(server).post('/v1/files', form));
+    assert.equal(stored.status, 200, stored.text);
+    const page = await (await fetch(`${server.url}/metrics`)).text();
+    assert.match(page, /^stored_file_bytes 10$/m);
+  });
+
   test('one that is killed is replaced, its turns go on in the other, and the server stays ready', async () => {
     const project = fleet.project(server);
     const runs = await Promise.all(

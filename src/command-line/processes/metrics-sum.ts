@@ -1,6 +1,6 @@
-/** Metrics of several processes as one page: counters and histograms added up, gauges too. */
+/** Metrics of several processes as one page. */
 import type { Worker } from 'node:cluster';
-import { AggregatorRegistry } from 'prom-client';
+import { renderSum } from '../../kernel/metrics/metrics.ts';
 import type { Service } from '../service-name.ts';
 import type { FromServing } from './messages.ts';
 
@@ -39,7 +39,7 @@ export function createMetricsSum(listWorkers: () => readonly Worker[]): MetricsS
       await question.answered.promise;
       clearTimeout(timer);
       questions.delete(id);
-      return AggregatorRegistry.aggregate(question.snapshots as never).metrics();
+      return renderSum(question.snapshots);
     },
     take(workerId, { id, metrics }) {
       const question = questions.get(id);

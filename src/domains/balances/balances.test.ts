@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { openTestLogger } from '../../../test/support/test-log.ts';
 import { eventually } from '../../../test/support/turns.ts';
-import { createMetrics } from '../../kernel/metrics/metrics.ts';
+import { createMetrics, renderSum } from '../../kernel/metrics/metrics.ts';
 import { createOperator } from '../operator/index.ts';
 import { measureBalances } from './index.ts';
 
@@ -21,12 +21,14 @@ after(() => service.close());
 const { db, domains, later, owner, registry } = service;
 const { clock } = service.epp;
 const operator = createOperator({ db, clock, registries: registry.members });
-const metrics = createMetrics();
-measureBalances({ db, metrics, registry, logger: openTestLogger() });
+/** Of two processes, as one page shows them. */
+const pages = [createMetrics(), createMetrics()];
+for (const metrics of pages) measureBalances({ db, metrics, registry, logger: openTestLogger() });
 
 async function shown() {
   const [balance] = (await operator.registry_balances({})).balances;
-  const lines = (await metrics.render()).split('\n').filter((line) => line.startsWith('domains_registry_balance'));
+  const page = await renderSum(await Promise.all(pages.map((metrics) => metrics.snapshot())));
+  const lines = page.split('\n').filter((line) => line.startsWith('domains_registry_balance'));
   return { balance, values: lines.map((line) => line.replace(/^.*\} /, '')) };
 }
 

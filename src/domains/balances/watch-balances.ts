@@ -97,7 +97,7 @@ export function measureBalances({ db, logger, metrics, registry }: Measured): vo
       logger.warn({ err: error }, 'the balances at the registries could not be read');
     }
   };
-  metrics.gauge(
+  metrics.sharedGauge(
     'domains_registry_balance',
     'What our account at each registry may still spend, in its currency, where it tells',
     ['registry'],
@@ -106,7 +106,7 @@ export function measureBalances({ db, logger, metrics, registry }: Measured): vo
         if (cents !== null) gauge.set({ registry: id }, Number(cents) / 100);
       }),
   );
-  metrics.gauge(
+  metrics.sharedGauge(
     'domains_registry_balance_low',
     '1 where less is left than the operator wants, or the registry has refused something for want of credit',
     ['registry'],

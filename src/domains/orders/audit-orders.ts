@@ -18,7 +18,7 @@ export interface OrderAuditDependencies {
 
 /** Tells the operator each hour, on some replica, of orders that need attention. Call before `jobs.start`. */
 export function defineOrderAudit(jobs: Jobs, { db, logger, metrics }: OrderAuditDependencies): void {
-  const found = metrics.gauge(
+  const found = metrics.sharedGauge(
     'domains_orders_needing_attention',
     'Orders that do not end by themselves, as the last look on this replica found; at most 10,000',
   );

@@ -52,11 +52,11 @@ export function defineMessageAudit(
   jobs: Jobs,
   { db, logger, metrics }: { readonly db: Database; readonly logger: Logger; readonly metrics: Metrics },
 ): void {
-  const found = metrics.gauge(
+  const found = metrics.sharedGauge(
     'domains_unknown_messages',
     'Messages of the registry that nothing follows from by itself, as the last look on this replica found; at most 10,000',
   );
-  const queues = metrics.gauge(
+  const queues = metrics.sharedGauge(
     'domains_unreadable_queues',
     'Registries whose oldest message cannot be read, or not be removed, as the last look on this replica found: those behind it wait',
   );

@@ -31,7 +31,7 @@ export function defineMissingNames(
   jobs: Jobs,
   { db, clock, logger, metrics, registry }: MissingNamesDependencies,
 ): void {
-  const missing = metrics.gauge(
+  const missing = metrics.sharedGauge(
     'domains_missing_names',
     'Names of portfolios that the registry says are not ours, as the last look on this replica found; at most 10,000',
   );

@@ -20,7 +20,7 @@ interface UnpaidAuditDependencies {
 
 /** Each hour on some replica. Call before `jobs.start`. */
 export function defineUnpaidAudit(jobs: Jobs, { db, logger, metrics }: UnpaidAuditDependencies): void {
-  const gauge = metrics.gauge(
+  const gauge = metrics.sharedGauge(
     'domains_unpaid_names_needing_attention',
     'Unpaid names that the registry has not let be suspended, restored or deleted, as the last look on this replica found; at most 10,000',
   );

@@ -15,7 +15,7 @@ interface RegistrantAuditDependencies {
 
 /** Each hour on some replica. Call before `jobs.start`. */
 export function defineRegistrantAudit(jobs: Jobs, { db, logger, metrics }: RegistrantAuditDependencies): void {
-  const gauge = metrics.gauge(
+  const gauge = metrics.sharedGauge(
     'domains_registrants_needing_attention',
     'Registrants who could not be asked to confirm their addresses, and names that registries have not let be suspended or freed, as the last look on this replica found',
   );

@@ -127,12 +127,12 @@ export interface LedgerAuditDependencies {
 
 /** Audits each hour on some replica; what is found is logged and counted in a gauge. Call before `jobs.start`. */
 export function defineLedgerAudit(jobs: Jobs, { db, logger, metrics }: LedgerAuditDependencies): void {
-  const found = metrics.gauge(
+  const found = metrics.sharedGauge(
     'domains_ledger_findings',
     'What the last audit of the ledger on this replica found wrong',
   );
   found.set(0);
-  const below = metrics.gauge(
+  const below = metrics.sharedGauge(
     'domains_wallets_below_zero',
     'Wallets that disputed payments have taken below zero, as the last audit on this replica found',
   );

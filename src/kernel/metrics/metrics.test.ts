@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { register } from 'prom-client';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, renderSum } from './metrics.ts';
 
 test('instruments appear on the page with their labels, beside those of the process', async () => {
   const metrics = createMetrics();
@@ -32,4 +32,19 @@ test('asking for a name again gives the same instrument, and another kind is ref
   metrics.counter('hits_total', 'x').inc();
   assert.match(await metrics.render(), /^hits_total 2$/m);
   assert.throws(() => metrics.gauge('hits_total', 'x'), /hits_total/);
+});
+
+test('of several processes counts are added up, and what they share is shown as it is', async () => {
+  const processes = [createMetrics(), createMetrics(), createMetrics()];
+  for (const [index, metrics] of processes.entries()) {
+    metrics.gauge('streams_open', 'Streams', [], (gauge) => gauge.set(7));
+    metrics.sharedGauge('balance', 'What is left', ['account'], (gauge) => gauge.set({ account: 'a' }, 1952.4));
+    metrics.sharedGauge('findings', 'What is wrong').set(index === 1 ? 2 : 0);
+    metrics.counter('hits_total', 'Hits').inc(3);
+  }
+  const page = await renderSum(await Promise.all(processes.map((metrics) => metrics.snapshot())));
+  assert.match(page, /^streams_open 21$/m);
+  assert.match(page, /^hits_total 9$/m);
+  assert.match(page, /^balance\{account="a"\} 1952.4$/m);
+  assert.match(page, /^findings 2$/m);
 });

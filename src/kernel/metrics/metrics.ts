@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Seconds: from a cache hit to a long model call. */
 const DURATION_BUCKETS_S: readonly number[] = [
@@ -8,26 +8,50 @@ const DURATION_BUCKETS_S: readonly number[] = [
 /** Asking twice for a name gives the same instrument, so that two services of one process can share a page. */
 export interface Metrics {
   counter(name: string, help: string, labels?: readonly string[]): Counter;
-  /** `collect` runs at each scrape, which waits for it, and may set the value. */
-  gauge(
-    name: string,
-    help: string,
-    labels?: readonly string[],
-    collect?: (gauge: Gauge) => void | Promise<void>,
-  ): Gauge;
+  /** Of this process: several add up. `collect` runs at each scrape, which waits for it, and may set the value. */
+  gauge(name: string, help: string, labels?: readonly string[], collect?: Collect): Gauge;
+  /** Of something that all processes share: of several the largest is shown. */
+  sharedGauge(name: string, help: string, labels?: readonly string[], collect?: Collect): Gauge;
   histogram(name: string, help: string, labels?: readonly string[], buckets?: readonly number[]): Histogram;
   /** The Prometheus text format; answer it with `contentType`. */
   render(): Promise<string>;
   readonly contentType: string;
-  /** What `render` would tell, as data that another process can add up. */
+  /** What `render` would tell, as data for `renderSum`, also of another process. */
   snapshot(): Promise<readonly object[]>;
 }
+
+type Collect = (gauge: Gauge) => void | Promise<void>;
 
 /** A page of metrics of its own, with those of the process (CPU, memory, event loop, garbage collection) on it. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  const openGauge = (
+    aggregator: 'sum' | 'max',
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    collect: Collect | undefined,
+  ): Gauge => {
+    const found = registry.getSingleMetric(name);
+    if (found instanceof Gauge) return found;
+    if (found !== undefined) throw kindError(name, 'gauge');
+    return new Gauge({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers,
+      aggregator,
+      ...(collect === undefined
+        ? {}
+        : {
+            collect() {
+              return collect(this);
+            },
+          }),
+    });
+  };
   return {
     counter(name, help, labels = []) {
       const found = registry.getSingleMetric(name);
@@ -35,24 +59,8 @@ export function createMetrics(): Metrics {
       if (found instanceof Counter) return found;
       throw kindError(name, 'counter');
     },
-    gauge(name, help, labels = [], collect) {
-      const found = registry.getSingleMetric(name);
-      if (found instanceof Gauge) return found;
-      if (found !== undefined) throw kindError(name, 'gauge');
-      return new Gauge({
-        name,
-        help,
-        labelNames: [...labels],
-        registers,
-        ...(collect === undefined
-          ? {}
-          : {
-              collect() {
-                return collect(this);
-              },
-            }),
-      });
-    },
+    gauge: (name, help, labels = [], collect) => openGauge('sum', name, help, labels, collect),
+    sharedGauge: (name, help, labels = [], collect) => openGauge('max', name, help, labels, collect),
     histogram(name, help, labels = [], buckets = DURATION_BUCKETS_S) {
       const found = registry.getSingleMetric(name);
       if (found instanceof Histogram) return found;
@@ -63,6 +71,11 @@ export function createMetrics(): Metrics {
     contentType: registry.contentType,
     snapshot: () => registry.getMetricsAsJSON(),
   };
+}
+
+/** One page of what several processes tell: counters, histograms and gauges added up, and of a shared gauge the largest value. */
+export function renderSum(snapshots: readonly (readonly object[])[]): Promise<string> {
+  return AggregatorRegistry.aggregate(snapshots as never).metrics();
 }
 
 function kindError(name: string, kind: string): Error {

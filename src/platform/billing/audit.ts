@@ -70,7 +70,10 @@ export interface AuditDependencies {
 
 /** Audits each hour on some replica, and removes events of Stripe that cannot come again. Call before `jobs.start`. */
 export function defineWalletJobs(jobs: Jobs, { db, logger, metrics }: AuditDependencies): void {
-  const found = metrics.gauge('wallet_findings', 'What the last audit of the wallets on this replica found wrong');
+  const found = metrics.sharedGauge(
+    'wallet_findings',
+    'What the last audit of the wallets on this replica found wrong',
+  );
   found.set(0);
   jobs.define(
     AUDIT_WALLETS,

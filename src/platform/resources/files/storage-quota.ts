@@ -53,15 +53,20 @@ export function storageExceeded(limitBytes: number): ApiError {
 
 /** The gauge of what the files and vector stores of all projects take, as the database has it when the gauge is read. */
 export function measureStorage(metrics: Metrics, db: Database): void {
-  metrics.gauge('stored_file_bytes', 'Bytes of the files and vector stores of all projects', [], async (gauge) => {
-    // Without the database the page shows what was last known.
-    const found = await db
-      .query<{ bytes: number }>({
-        text: 'select coalesce(sum(used_bytes), 0)::bigint as bytes from project_storage',
-        values: [],
-      })
-      .catch(() => undefined);
-    const bytes = found?.rows[0]?.bytes;
-    if (bytes !== undefined) gauge.set(bytes);
-  });
+  metrics.sharedGauge(
+    'stored_file_bytes',
+    'Bytes of the files and vector stores of all projects',
+    [],
+    async (gauge) => {
+      // Without the database the page shows what was last known.
+      const found = await db
+        .query<{ bytes: number }>({
+          text: 'select coalesce(sum(used_bytes), 0)::bigint as bytes from project_storage',
+          values: [],
+        })
+        .catch(() => undefined);
+      const bytes = found?.rows[0]?.bytes;
+      if (bytes !== undefined) gauge.set(bytes);
+    },
+  );
 }
