@@ -4,6 +4,7 @@ import type { MutationOutcome } from '../registry.ts';
 import { isSuccess, OBJECT_EXISTS } from '../result-codes.ts';
 import { readCheckResults } from './commands/domain-results.ts';
 import { requireData } from './commands/response.ts';
+import { canonicalName } from './commands/same-object.ts';
 import { HOST } from './namespaces.ts';
 import { type RegistryLink, transactionIdOf } from './registry-link.ts';
 
@@ -22,8 +23,9 @@ export async function ensureHosts(
   if (unknown.length === 0) return undefined;
   const check = await link.askRepeatable({ kind: 'host:check', names: unknown }, clTRID);
   if (!isSuccess(check.code)) return link.outcomeOf(check);
-  const missing = readCheckResults(requireData(check, HOST, 'chkData'), 'name').filter(({ available }) => available);
-  for (const { value: name } of missing) {
+  const results = readCheckResults(requireData(check, HOST, 'chkData'), 'name');
+  const present = new Set(results.filter(({ available }) => !available).map(({ value }) => canonicalName(value)));
+  for (const name of unknown.filter((name) => !present.has(canonicalName(name)))) {
     const created = await link.askRepeatable({ kind: 'host:create', name, addresses: [] }, clTRID);
     if (isSuccess(created.code) || created.code === OBJECT_EXISTS) continue;
     const outcome = link.outcomeOf(created);

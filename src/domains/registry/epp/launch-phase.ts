@@ -12,6 +12,7 @@ import type {
 import { isSuccess, OBJECT_DOES_NOT_EXIST } from '../result-codes.ts';
 import { zoneOf } from '../routing-registry.ts';
 import { findApplication, findClaims, type LaunchCreate } from './commands/launch.ts';
+import { canonicalName } from './commands/same-object.ts';
 import { LAUNCH } from './namespaces.ts';
 import { refusalOf, rejected } from './outcomes.ts';
 import type { LaunchPhase, RegistryLink } from './registry-link.ts';
@@ -131,7 +132,8 @@ async function askClaims(
   const response = await link.askRepeatable({ kind: 'domain:check', names, claimsIn }, undefined, timeoutMs);
   if (!isSuccess(response.code)) throw refusalOf(response);
   const claims = findClaims(response.extensions, validator) ?? [];
-  return claims.map(({ exists, key, name }) => {
+  return claims.map(({ exists, key, name: answered }) => {
+    const name = canonicalName(answered);
     if (!exists) return [name, NO_DEMAND];
     if (key !== undefined && key !== '') return [name, { kind: 'claims_notice', lookupKey: key }];
     return [name, refused(`a trademark claims ${name}, and the registry does not say where its notice is`)];

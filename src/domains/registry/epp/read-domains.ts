@@ -26,6 +26,7 @@ import type { FeeCommand, FeeQuestion } from './commands/fee-values.ts';
 import { readHostData } from './commands/host.ts';
 import { findData, type Response, requireData } from './commands/response.ts';
 import { readRgpStatuses } from './commands/rgp.ts';
+import { canonicalName } from './commands/same-object.ts';
 import { readDsRecords } from './commands/sec-dns.ts';
 import { pricedPhaseOf, readLaunchDemands } from './launch-phase.ts';
 import { CONTACT, DOMAIN, HOST, SEC_DNS } from './namespaces.ts';
@@ -90,7 +91,7 @@ async function checkBatch(
     if (!isSuccess(response.code)) return names.map((name) => unknown(name, describeRefusal(response)));
     const fees = feesIn(answers, rules?.currency);
     const found = readCheckResults(requireData(response, DOMAIN, 'chkData'), 'name').map((result) =>
-      availabilityOf(result, fees.get(result.value.toLowerCase())),
+      availabilityOf(result, fees.get(canonicalName(result.value))),
     );
     return onlyAvailability ? found : await withLaunchDemands(link, found, deadline);
   } catch (error) {
@@ -126,7 +127,7 @@ function unknown(name: string, reason: string): Availability {
 }
 
 function availabilityOf({ value, available, reason }: CheckResult, fees: Availability['fees']): Availability {
-  const name = value.toLowerCase();
+  const name = canonicalName(value);
   const isReserved = reason !== undefined && /reserv|block|prohibit|invalid|not served/i.test(reason);
   return {
     name,
@@ -144,7 +145,8 @@ function feesIn(responses: readonly Response[], asked = ''): Map<string, NamedFe
   const found = new Map<string, NamedFees>();
   for (const { extensions } of responses) {
     const data = extensions.find(({ uri, local }) => isFee(uri) && local === 'chkData');
-    for (const { name, category, commands } of data === undefined ? [] : readFeeAnswers(data)) {
+    for (const { name: answered, category, commands } of data === undefined ? [] : readFeeAnswers(data)) {
+      const name = canonicalName(answered);
       const fees: NamedFees = found.get(name) ?? {};
       found.set(name, fees);
       for (const { amountCents, currency = asked, isStandard, name: command } of commands) {
@@ -218,7 +220,7 @@ export async function infoDomain(
   if (response.code === OBJECT_DOES_NOT_EXIST) return undefined;
   if (response.code === NOT_AUTHORIZED) return ofAnother(name);
   if (!isSuccess(response.code)) throw refusalOf(response);
-  const data = readDomainData(requireData(response, DOMAIN, 'infData'));
+  const data = { ...readDomainData(requireData(response, DOMAIN, 'infData')), name };
   const isOurs = data.sponsor === link.rules.clientId;
   const contact = isOurs ? await readContact(link, data.registrant, deadline) : undefined;
   const rgpStatuses = readRgpStatuses(response.extensions);
@@ -235,7 +237,7 @@ export async function infoDomain(
       // pendingDelete is a status of both mappings.
       statuses: [...new Set([...data.statuses, ...rgpStatuses])],
       ...(withHosts && isOurs ? { hosts: await hostsBelow(link, data, deadline) } : {}),
-      dsRecords: readDsRecords(dnssec, data.name),
+      dsRecords: readDsRecords(dnssec, name),
       isPrivate: isOurs && isDataPrivate(link, contact),
       ...(contact !== undefined && link.rules.tradeUri !== undefined ? { holder: holderOf(contact) } : {}),
     },
@@ -255,12 +257,13 @@ async function hostsBelow(
       if (isBelow(host, name)) found.push({ name: host, addresses: canonical(addresses) });
     }
   } else {
-    for (const host of subordinateHosts) {
+    for (const host of subordinateHosts.map(canonicalName)) {
+      if (!isBelow(host, name)) continue;
       const response = await link.askRepeatable({ kind: 'host:info', name: host }, undefined, deadline?.leftMs);
       if (response.code === OBJECT_DOES_NOT_EXIST) continue;
       if (!isSuccess(response.code)) throw refusalOf(response);
       const { addresses } = readHostData(requireData(response, HOST, 'infData'));
-      found.push({ name: host.toLowerCase(), addresses: canonical(addresses) });
+      found.push({ name: host, addresses: canonical(addresses) });
     }
   }
   return found.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -341,7 +344,7 @@ async function readContact(
   if (response.code === OBJECT_DOES_NOT_EXIST || response.code === NOT_AUTHORIZED) return undefined;
   if (!isSuccess(response.code)) throw refusalOf(response);
   const data = findData(response, CONTACT, 'infData');
-  return data === undefined ? undefined : readContactData(data);
+  return data === undefined ? undefined : { ...readContactData(data), id };
 }
 
 /** Whether an object of the registrant's own says something of its name: that it is hidden, or whom it is traded from. */

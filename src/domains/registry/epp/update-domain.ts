@@ -157,7 +157,7 @@ function planUpdates(domain: RegistryDomain, command: Change, rules: Rules): Dom
 
   const unlock: DomainUpdateCommand = {
     kind: 'domain:update',
-    name: domain.name,
+    name: command.name,
     remove: { contacts: [], statuses: [UPDATE_LOCK] },
   };
   const unlocked = { ...domain, statuses: domain.statuses.filter((status) => status !== UPDATE_LOCK) };
@@ -197,7 +197,7 @@ function planChange(
   const { authInfo, holder } = command;
   const parts = [items.add, items.remove, ds, authInfo, holder];
   if (parts.every((part) => part === undefined)) return undefined;
-  return { kind: 'domain:update', name: domain.name, ...items, registrant: holder?.id, ds, authInfo };
+  return { kind: 'domain:update', name: command.name, ...items, registrant: holder?.id, ds, authInfo };
 }
 
 type Rules = Pick<RegistryRules, 'nameserverModel' | 'dnssecInterface'>;

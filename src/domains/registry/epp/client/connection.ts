@@ -14,6 +14,7 @@ import { commandElement, type EppCommand, helloElement } from '../commands/comma
 import { type Greeting, LANGUAGE, PROTOCOL_VERSION, readGreeting } from '../commands/login.ts';
 import { describeLoginEvents, LONGEST_PLAIN_PASSWORD } from '../commands/login-security.ts';
 import { type Response, readResponse } from '../commands/response.ts';
+import { requireSameObject } from '../commands/same-object.ts';
 import { requireChild } from '../commands/values.ts';
 import { EppFault } from '../epp-fault.ts';
 import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
@@ -127,6 +128,7 @@ export class EppConnection {
       if (response.clTRID !== undefined && response.clTRID !== clTRID) {
         throw new Error(`the answer is to ${response.clTRID}`);
       }
+      requireSameObject(command, response);
       if (endsSession(response.code)) this.cut(new Error(`the server ended the session with ${response.code}`));
       return response;
     } catch (error) {
