@@ -48,6 +48,11 @@ export function isSuccess(code: number): boolean {
   return code < 2000;
 }
 
+/** What succeeds at changing something has one of these alone; the second: it will be done. */
+export function isDone(code: number): boolean {
+  return code === 1000 || code === 1001;
+}
+
 /** The server hangs up after this answer. */
 export function endsSession(code: number): boolean {
   return code === 1500 || code >= 2500;

@@ -1,7 +1,7 @@
 /** What registries do that ours does not: reports of restorations, silence about names of others, failures of their own. */
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { silent, testCa } from '../../../../test/support/epp.ts';
+import { silent, testCa, testCreation, testRegistrant } from '../../../../test/support/epp.ts';
 import {
   answerWith,
   greetingOf,
@@ -151,6 +151,39 @@ test('a success whose content makes no sense is unknown, and a check of other na
   assert.equal(renewal.kind, 'unknown');
   assert.deepEqual(await registry.check(['a.com']), [{ name: 'a.com', availability: 'unknown' }]);
 });
+
+for (const code of [1002, 1300, 1301, 1500, 1999]) {
+  test(`a change that is answered with ${code} is neither done nor refused`, async () => {
+    const isQuery = ({ kind }: EppCommand) => /:(info|check)$/.test(kind);
+    const { registry } = await openRegistry((command, clTRID) => {
+      if (command.kind === 'login' || command.kind === 'logout') return undefined;
+      if (command.kind === 'domain:info') return answerWith(1000, clTRID, { data: dataOf({ registrant: 'C-1' }) });
+      return answerWith(isQuery(command) ? 1000 : code, clTRID);
+    });
+    const years = 1;
+    for (const outcome of [
+      await registry.create({ ...testCreation('a.com'), nameservers: [] }),
+      await registry.renew({ ...named, years, currentExpiresAt: '2027-01-01T00:00:00Z' }),
+      await registry.transfer({ ...named, years, authCode: 'secret' }),
+      await registry.decideTransfer({ ...named, decision: 'approve' }),
+      await registry.update({ ...named, locked: true }),
+      await registry.update({ ...named, registrant: testRegistrant }),
+      await registry.restore(named),
+      await registry.delete(named),
+    ]) {
+      assert.equal(outcome.kind, 'unknown', JSON.stringify(outcome));
+    }
+  });
+
+  test(`a create alone that is answered with ${code} is neither done nor refused`, async () => {
+    const { registry } = await openRegistry((command, clTRID) => {
+      if (command.kind === 'login' || command.kind === 'logout') return undefined;
+      return answerWith(command.kind === 'domain:create' ? code : 1000, clTRID);
+    });
+    const outcome = await registry.create({ ...testCreation('a.com'), nameservers: [] });
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(outcome));
+  });
+}
 
 test('a registry that is slow to check is not waited for', async () => {
   const { registry } = await openRegistry(() => undefined, { checkTimeoutMs: 100 });

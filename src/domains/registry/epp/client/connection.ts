@@ -13,6 +13,7 @@ import { endsSession, isSuccess } from '../../result-codes.ts';
 import { commandElement, type EppCommand, helloElement } from '../commands/command.ts';
 import { type Greeting, LANGUAGE, PROTOCOL_VERSION, readGreeting } from '../commands/login.ts';
 import { describeLoginEvents, LONGEST_PLAIN_PASSWORD } from '../commands/login-security.ts';
+import { requireOwnCode } from '../commands/own-code.ts';
 import { type Response, readResponse } from '../commands/response.ts';
 import { requireSameObject } from '../commands/same-object.ts';
 import { requireChild } from '../commands/values.ts';
@@ -128,6 +129,7 @@ export class EppConnection {
       if (response.clTRID !== undefined && response.clTRID !== clTRID) {
         throw new Error(`the answer is to ${response.clTRID}`);
       }
+      requireOwnCode(command, response.code);
       requireSameObject(command, response);
       if (endsSession(response.code)) this.cut(new Error(`the server ended the session with ${response.code}`));
       return response;
