@@ -110,6 +110,11 @@ const BROKEN: readonly (readonly [what: string, message: Queued, kept: RegExp])[
     /^the XML is not well formed: .*Something broken/,
   ],
   ['whose id is written with entities', broken('m&1', (xml) => xml.slice(0, -8)), /id="m&amp;1"/],
+  [
+    'whose id is written with numbers of characters',
+    broken('m-é1', (xml) => xml.replace('m-é1', '&#109;-&#xE9;1').slice(0, -8)),
+    /id="&#109;-&#xE9;1"/,
+  ],
   ['without a result', broken('m-1', (xml) => xml.replace(/<result.*<\/result>/, '')), /^the answer has no result: /],
   ['with a code that there is not', broken('m-1', (xml) => xml.replace('1301', '7')), /code/],
   [
@@ -145,6 +150,10 @@ const WITHOUT_ID: readonly (readonly [what: string, change: (xml: string) => str
   ['has no id', (xml) => xml.replace(' id="m-1"', '')],
   ['has nothing but a code', (xml) => xml.replace(/<msgQ.*<\/msgQ>/, '')],
   ['has no id in broken XML', (xml) => xml.replace(' id="m-1"', '').slice(0, -8)],
+  ['has an id with a character that XML forbids', (xml) => xml.replace('"m-1"', '"\u0001m-1"')],
+  ['has an id with the number of such a character', (xml) => xml.replace('"m-1"', '"&#1;m-1"')],
+  ['has an id with a number that is no character', (xml) => xml.replace('"m-1"', '"&#9999999;m-1"')],
+  ['has an id with a zero', (xml) => xml.replace('"m-1"', '"\u0000m-1"')],
   ['is too long for a frame', () => Buffer.from([0x7f, 0xff, 0xff, 0xff, 0x3c])],
 ];
 
@@ -195,6 +204,30 @@ test('a message that the registry refuses to remove is told to the operator wher
   refused.add('m-3');
   assert.deepEqual(await sweepAfter(10 * 60_000), []);
 });
+
+for (const [index, written] of ['&#13;', '&#10;', '&#9;'].entries()) {
+  test(`a message whose id has a ${written}, which no command carries, is read, and told to the operator after ten minutes`, async (t) => {
+    const clock = createManualClock(new Date());
+    const messages = [broken('m-1', (xml) => xml.replace('"m-1"', `"m${written}1"`)), said('m-2', 'More')];
+    const { close, errors, queue, shown, sweep } = await openQueue(`unsendable-${index}`, messages, service.db, clock);
+    t.after(close);
+    await sweep();
+    clock.advance(10 * 60_000);
+    await sweep();
+    const { messages: kept, unreadable } = await shown();
+    assert.match(
+      unreadable[0]?.problem ?? '',
+      /^message "m\\[rnt]1" cannot be removed: poll holds a character that XML/,
+    );
+    assert.deepEqual([kept.map(({ text }) => text), unreadable.length, errors.length], [['Something broken'], 1, 1]);
+
+    queue.shift();
+    clock.advance(60_000);
+    await sweep();
+    const after = await shown();
+    assert.deepEqual([after.messages.length, after.unreadable], [2, []]);
+  });
+}
 
 test('the audit of each hour counts and tells queues that cannot be read', async (t) => {
   const { close: closeDatabase, db } = await openTestDatabase();

@@ -185,6 +185,15 @@ for (const code of [1002, 1300, 1301, 1500, 1999]) {
   });
 }
 
+test('a read that needs an object whose id no command can hold is not answered', async () => {
+  const { registry } = await openRegistry((command, clTRID) =>
+    command.kind === 'domain:info'
+      ? answerWith(1000, clTRID, { data: dataOf({ registrant: 'C-1' }) }).replace('C-1<', 'C&#13;1<')
+      : undefined,
+  );
+  await assert.rejects(registry.info('a.com'), { name: 'RegistryUnavailable', message: /^not asked: id holds/ });
+});
+
 test('a registry that is slow to check is not waited for', async () => {
   const { registry } = await openRegistry(() => undefined, { checkTimeoutMs: 100 });
   const [found] = await registry.check(['a.com']);

@@ -60,8 +60,7 @@ export async function settle(work: () => Promise<MutationOutcome>): Promise<Muta
   try {
     return await work();
   } catch (error) {
-    if (error instanceof XmlError || error instanceof FrameError)
-      return rejected('other', `not sent: ${error.message}`);
+    if (isUnsendable(error)) return rejected('other', `not sent: ${error.message}`);
     if (error instanceof TurnNotCome) return { kind: 'unknown', reason: `not sent: ${error.message}`, isUnsent: true };
     if (error instanceof CommandNotSent) return { kind: 'unknown', reason: `not sent: ${error.message}` };
     if (!isRegistryError(error)) throw error;
@@ -74,11 +73,18 @@ export async function read<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
+    // What it asks about was the registry's to name.
+    if (isUnsendable(error)) throw new RegistryUnavailable(`not asked: ${error.message}`, error);
     if (error instanceof RegistryUnavailable || !isRegistryError(error)) throw error;
     throw error instanceof TurnNotCome
       ? new RegistryBusy(error.message, error)
       : new RegistryUnavailable(error.message, error);
   }
+}
+
+/** A command holds what none can carry: it never left. */
+export function isUnsendable(error: unknown): error is XmlError | FrameError {
+  return error instanceof XmlError || error instanceof FrameError;
 }
 
 /** No answer, or one that cannot be understood. Anything else is a bug of ours and is not hidden. */

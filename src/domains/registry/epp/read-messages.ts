@@ -9,13 +9,15 @@ import { findChange, findData, type Response } from './commands/response.ts';
 import { findTradeData } from './commands/trade.ts';
 import { EppFault } from './epp-fault.ts';
 import { DOMAIN, LOW_BALANCE } from './namespaces.ts';
-import { refusalOf } from './outcomes.ts';
+import { isUnsendable, refusalOf } from './outcomes.ts';
 import { type RegistryLink, stepOf } from './registry-link.ts';
 import { salvageMessage } from './salvage-message.ts';
 import { tradeStateOf } from './trade-domain.ts';
 import { findText } from './xml/element.ts';
 
 type Kind = RegistryMessage['kind'];
+
+const MAX_SHOWN_ID = 200;
 
 export async function pollMessage(link: RegistryLink) {
   if (link.rules.lacksPoll) return undefined;
@@ -47,9 +49,13 @@ async function askNext(link: RegistryLink): Promise<Response | RegistryMessage> 
   }
 }
 
-/** One that is gone was acknowledged before. Throws `UnreadableQueue` for any other refusal. */
+/** One that is gone was acknowledged before. Throws `UnreadableQueue` for any other refusal, and for an id that no command can hold. */
 export async function acknowledgeMessage(link: RegistryLink, messageId: string): Promise<void> {
-  const response = await link.askRepeatable({ kind: 'poll', operation: 'ack', messageId });
+  const response = await link.askRepeatable({ kind: 'poll', operation: 'ack', messageId }).catch((error: unknown) => {
+    if (!isUnsendable(error)) throw error;
+    const id = JSON.stringify(messageId.slice(0, MAX_SHOWN_ID));
+    throw new UnreadableQueue(`message ${id} cannot be removed: ${error.message}`, error);
+  });
   if (!isSuccess(response.code) && response.code !== OBJECT_DOES_NOT_EXIST)
     throw new UnreadableQueue(`message ${messageId} is not removed: ${refusalOf(response).message}`);
 }

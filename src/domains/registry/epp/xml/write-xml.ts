@@ -6,6 +6,13 @@ import { XmlError } from './parse-xml.ts';
 
 /** Characters that XML 1.0 cannot hold, not even escaped, and a carriage return, which a parser would change. */
 const FORBIDDEN = /[^\t\n\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u;
+/** A parser makes blanks of these in an attribute (XML 1.0 3.3.3). */
+const CHANGED_IN_ATTRIBUTE = /[\t\n]/;
+
+/** Whether an attribute arrives as it is. */
+export function isAttribute(text: string): boolean {
+  return !FORBIDDEN.test(text) && !CHANGED_IN_ATTRIBUTE.test(text);
+}
 
 /** A document in one line: some clients take white space between elements for content. Throws `XmlError`. */
 export function writeXml(root: XmlElement): string {
@@ -15,8 +22,8 @@ export function writeXml(root: XmlElement): string {
 }
 
 function append(parent: XMLBuilder, source: XmlElement): void {
-  for (const value of [source.text, ...Object.values(source.attributes)]) {
-    if (FORBIDDEN.test(value)) throw new XmlError(`${source.local} holds a character that XML cannot carry`);
+  if (FORBIDDEN.test(source.text) || !Object.values(source.attributes).every(isAttribute)) {
+    throw new XmlError(`${source.local} holds a character that XML cannot carry`);
   }
   const attributes = Object.entries(source.attributes).map(([name, value]) => [name, escapeAmpersands(value)]);
   const made = parent.ele(source.uri, `${prefixOf(source.uri)}${source.local}`, Object.fromEntries(attributes));

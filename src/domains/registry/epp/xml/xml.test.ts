@@ -80,4 +80,9 @@ test('characters that XML cannot carry are refused before they are sent', () => 
     assert.throws(() => writeXml(element(EPP, 'msg', content)), XmlError);
     assert.throws(() => writeXml(element(EPP, 'msg', '', { s: content })), XmlError);
   }
+  // In an attribute these would arrive as blanks.
+  for (const content of ['a\nb', 'a\tb']) {
+    assert.equal(parse(writeXml(element(EPP, 'msg', content))).text, content);
+    assert.throws(() => writeXml(element(EPP, 'msg', '', { s: content })), XmlError);
+  }
 });
