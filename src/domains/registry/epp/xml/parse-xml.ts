@@ -1,12 +1,16 @@
 /**
  * Bytes of a peer to an element tree. Strict: UTF-8, well formed, namespaces declared; no document type (hence no entities
- * but the five of XML), no processing instructions; bounded in depth and number of elements. The frame bounds the size.
+ * but the five of XML), no processing instructions; bounded in depth and in the numbers of elements and attributes. The frame bounds the size.
  */
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import type { XmlElement } from './element.ts';
 
 export const MAX_DEPTH = 32;
 export const MAX_ELEMENTS = 10_000;
+/** Of one element; declarations of namespaces count. */
+export const MAX_ATTRIBUTES = 100;
+/** Of all elements together. */
+export const MAX_ALL_ATTRIBUTES = 20_000;
 
 export class XmlError extends Error {
   constructor(message: string, cause?: unknown) {
@@ -37,6 +41,7 @@ export function parseXml(bytes: Uint8Array): XmlElement {
   parser.on('processinginstruction', () => {
     throw new XmlError('processing instructions are not allowed');
   });
+  parser.on('attribute', () => builder.countAttribute());
   parser.on('opentag', (tag) => builder.open(tag));
   parser.on('text', (piece) => builder.addText(piece));
   parser.on('cdata', (piece) => builder.addText(piece));
@@ -62,8 +67,19 @@ class TreeBuilder {
   readonly #stack: OpenElement[] = [];
   #root: XmlElement | undefined;
   #count = 0;
+  /** Of the element whose tag is being read. */
+  #attributes = 0;
+  #allAttributes = 0;
+
+  countAttribute(): void {
+    this.#attributes += 1;
+    this.#allAttributes += 1;
+    if (this.#attributes > MAX_ATTRIBUTES) throw new XmlError(`more than ${MAX_ATTRIBUTES} attributes of an element`);
+    if (this.#allAttributes > MAX_ALL_ATTRIBUTES) throw new XmlError(`more than ${MAX_ALL_ATTRIBUTES} attributes`);
+  }
 
   open(tag: SaxesTagNS): void {
+    this.#attributes = 0;
     this.#count += 1;
     if (this.#count > MAX_ELEMENTS) throw new XmlError(`more than ${MAX_ELEMENTS} elements`);
     if (this.#stack.length >= MAX_DEPTH) throw new XmlError(`elements nested more than ${MAX_DEPTH} deep`);

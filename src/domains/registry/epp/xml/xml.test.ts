@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { DOMAIN, EPP, FEE } from '../namespaces.ts';
 import { element, type XmlElement } from './element.ts';
-import { MAX_DEPTH, MAX_ELEMENTS, parseXml, XmlError } from './parse-xml.ts';
+import { MAX_ALL_ATTRIBUTES, MAX_ATTRIBUTES, MAX_DEPTH, MAX_ELEMENTS, parseXml, XmlError } from './parse-xml.ts';
 import { writeXml } from './write-xml.ts';
 
 const parse = (text: string) => parseXml(Buffer.from(text));
@@ -50,6 +50,9 @@ test('any prefix of a peer will do, and hints for validators are left out', () =
 });
 
 test('documents that are hostile or broken are refused', () => {
+  const attributesOf = (count: number, prefix = 'a') =>
+    Array.from({ length: count }, (_, index) => ` ${prefix}${index}="u"`).join('');
+  const full = `<b${attributesOf(MAX_ATTRIBUTES)}/>`;
   const laughs = '<!DOCTYPE epp [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><epp>&b;</epp>';
   const documents: Record<string, string | Buffer> = {
     'entity bomb': laughs,
@@ -68,11 +71,26 @@ test('documents that are hostile or broken are refused', () => {
     text: 'hello',
     'too deep': '<a>'.repeat(MAX_DEPTH + 1) + '</a>'.repeat(MAX_DEPTH + 1),
     'too many elements': `<a>${'<b/>'.repeat(MAX_ELEMENTS)}</a>`,
+    'too many attributes of an element': `<a${attributesOf(MAX_ATTRIBUTES + 1)}/>`,
+    'too many namespaces of an element': `<a${attributesOf(MAX_ATTRIBUTES + 1, 'xmlns:a')}/>`,
+    'too many attributes': `<a>${full.repeat(MAX_ALL_ATTRIBUTES / MAX_ATTRIBUTES)}<b c=""/></a>`,
   };
   for (const [what, document] of Object.entries(documents)) {
     assert.throws(() => parseXml(Buffer.from(document)), XmlError, what);
   }
   assert.equal(parse('<a>'.repeat(MAX_DEPTH) + '</a>'.repeat(MAX_DEPTH)).local, 'a');
+  assert.equal(parse(`<a>${full.repeat(MAX_ALL_ATTRIBUTES / MAX_ATTRIBUTES)}</a>`).children.length, 200);
+});
+
+test('attributes without end are refused at the first that is too many', () => {
+  const tag = (write: (index: number) => string) =>
+    Buffer.from(`<a ${Array.from({ length: 60_000 }, (_, index) => write(index)).join(' ')}/>`);
+  for (const frame of [tag((index) => `a${index}=""`), tag((index) => `xmlns:a${index}="u"`)]) {
+    const before = process.threadCpuUsage();
+    assert.throws(() => parseXml(frame), /more than 100 attributes of an element/);
+    const { system, user } = process.threadCpuUsage(before);
+    assert.ok(user + system < 50_000, `${user + system} microseconds of the processor`);
+  }
 });
 
 test('characters that XML cannot carry are refused before they are sent', () => {
