@@ -52,6 +52,7 @@ const UNREGISTERED: Omit<RegisteredServer, 'id' | 'name' | 'url'> = {
   tools_hash: null,
   protocol: null,
   is_stale: false,
+  is_failing: false,
 };
 
 /** A session is one caller's: another credential begins another. */

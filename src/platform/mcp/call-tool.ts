@@ -60,7 +60,10 @@ export async function callTool(deps: CallDependencies, called: CalledTool, call:
   const access = isOauth ? await deps.signIn.findAccess(ownerOf(calling)) : undefined;
   if (access !== undefined && access.kind !== 'token') return tellOfAccess(deps, calling, access);
   try {
-    return await answerTo(deps, calling, access);
+    const outcome = await answerTo(deps, calling, access);
+    // It works again: its status is that of the last list.
+    if (server.is_failing) deps.discovery.refreshSoon(call.projectId, server.id);
+    return outcome;
   } catch (error) {
     call.signal.throwIfAborted();
     const failure = describeFailure(error);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type FakeMcpServer, type FakeTool, startMcpServer } from '../../../test/fakes/mcp-server.ts';
 import { startPlatform, type TestProject } from '../../../test/support/platform.ts';
+import { eventually } from '../../../test/support/turns.ts';
 
 const platform = await startPlatform({ outboundAllow: ['127.0.0.1', 'example.com'] });
 after(() => platform.close());
@@ -77,6 +78,50 @@ test('the tools come from the store: a turn asks no server for its list', () =>
     assert.equal((await ask(p, smithId, 'Call the tool peer__echo with {}')).status, 'completed');
     assert.ok(lists() - before <= 1, 'a list is asked for behind the turn at most');
   }));
+
+for (const [state, fail] of [
+  ['unreachable', (request) => Boolean(request.socket.destroy())],
+  ['failed', (_, response) => Boolean(response.writeHead(502).end())],
+  ['auth_required', (_, response) => Boolean(response.writeHead(401).end())],
+] satisfies [string, FakeMcpServer['intercept']][]) {
+  test(`a server that was ${state} is asked for its list again once a call of it succeeds`, () =>
+    withServer([ECHO], async (server, p) => {
+      await register(p, server);
+      const smithId = await p.createSmith();
+      const shown = async () => (await p.get('/v1/tenant/mcp/peer')).body;
+      const lists = () => server.received.filter(({ method }) => method === 'tools/list').length;
+      await noListIsAskedFor(p);
+      server.intercept = fail;
+      assert.notEqual((await p.post('/v1/tenant/mcp/peer/refresh')).status, 200);
+      const before = lists();
+      await ask(p, smithId, 'Call the tool peer__echo with {}');
+      await noListIsAskedFor(p);
+      const failing = await shown();
+      assert.deepEqual([failing.status, lists()], [state, before], 'a call that fails asks for nothing');
+      assert.ok(failing.last_call_error);
+
+      server.intercept = undefined;
+      assert.equal((await ask(p, smithId, 'Call the tool peer__echo with {}')).status, 'completed');
+      const isReady = async () => ((await shown()).status === 'ready' ? true : undefined);
+      await eventually(isReady, 'the server is ready again', 10_000);
+      assert.deepEqual([(await shown()).discovery_error, lists()], [null, before + 1]);
+      assert.equal((await ask(p, smithId, 'Call the tool peer__echo with {}')).status, 'completed');
+      await noListIsAskedFor(p);
+      assert.equal(lists(), before + 1, 'and not again');
+    }));
+}
+
+/** Waits until no job of the project that asks a server for its tools is left. */
+async function noListIsAskedFor({ projectId }: TestProject): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await platform.db.query({
+      text: `select from jobs.job where name = 'discover-mcp-tools' and data ->> 'projectId' = $1
+               and state in ('created', 'retry', 'active')`,
+      values: [projectId],
+    });
+    return rows.length === 0 ? true : undefined;
+  }, 'no list is asked for');
+}
 
 test('null is every registered server, a list names some, [] is none', () =>
   withServer([ECHO], async (server, p) => {

@@ -23,6 +23,8 @@ export interface RegisteredServer {
   readonly protocol: McpProtocol | null;
   /** The list is older than it should be. */
   readonly is_stale: boolean;
+  /** The last attempt to list its tools failed. */
+  readonly is_failing: boolean;
 }
 
 /** A server that was upgraded still answers as before: what was found out is asked again after this time. */
@@ -34,7 +36,8 @@ const REPLACED_KEPT = '1 hour';
 const COLUMNS = `
   m.id, m.name, m.url, m.auth_kind, m.auth_provider, m.sealed_secret, m.tool_allowlist, m.approval_policy, m.revision,
   m.tools_hash, case when m.protocol_found_at > now() - interval '${PROTOCOL_KEPT}' then m.protocol end as protocol,
-  coalesce(m.tools_refreshed_at < now() - interval '${LIST_KEPT}', true) as is_stale`;
+  coalesce(m.tools_refreshed_at < now() - interval '${LIST_KEPT}', true) as is_stale,
+  m.status in ('unreachable', 'auth_required', 'failed') as is_failing`;
 
 /** As it stands after the call; one statement for all who ask in one moment. */
 export function findServer(db: TenantDb, id: string): Promise<RegisteredServer | undefined> {
