@@ -1,6 +1,15 @@
 /** Whatever a check or a handler throws, as an answer: the envelope of the catalogue, and the cause for the log only. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody, publicError } from './errors.ts';
+import {
+  ApiError,
+  codeIn,
+  DO_NOT_RETRY,
+  type ErrorCatalogue,
+  type ErrorDialect,
+  errorBody,
+  openAiErrors,
+  publicError,
+} from './errors.ts';
 import { lingerBeforeClose } from './lingering-close.ts';
 import type { Operation } from './operation.ts';
 import type { OperationErrorDialect } from './operation-errors.ts';
@@ -38,8 +47,11 @@ export function answerRefusals(app: FastifyInstance, options: RefusalOptions): v
     if (status >= 500 && refusal.code !== 'service_overloaded') {
       request.log.error({ err: refusal.detail.cause ?? error, code: refusal.code }, 'request failed');
     }
-    for (const [name, value] of Object.entries(refusal.detail.headers ?? {})) setHeader(request, reply, name, value);
     const retryAfterSeconds = refusal.detail.retryAfterSeconds ?? usualWaitSeconds(refusal.code);
+    // A conflict that does not say when it clears stays for every repetition.
+    const isFinal = status === 409 && retryAfterSeconds === undefined && options.errorDialect === openAiErrors;
+    const headers = { ...(isFinal ? DO_NOT_RETRY : {}), ...refusal.detail.headers };
+    for (const [name, value] of Object.entries(headers)) setHeader(request, reply, name, value);
     if (retryAfterSeconds !== undefined) {
       setHeader(request, reply, 'retry-after', String(Math.ceil(retryAfterSeconds)));
     }

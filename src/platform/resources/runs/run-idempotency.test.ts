@@ -85,6 +85,7 @@ test('a key that comes with another request is refused', async () => {
   ]) {
     assert.equal(reused.body.error?.code, 'idempotency_key_reused', reused.text);
     assert.equal(reused.status, 409);
+    assert.equal(reused.headers.get('x-should-retry'), 'false');
   }
   // Another project has keys of its own.
   const stranger = await makeSmith(platform);
@@ -100,6 +101,7 @@ test('of many requests with one key at once one starts a run, and the others are
   for (const answer of answers) {
     if (answer === started[0]) continue;
     assert.deepEqual([answer.status, answer.body.error?.code], [409, 'idempotency_in_progress'], answer.text);
+    assert.equal(answer.headers.get('x-should-retry'), null, 'it clears by itself');
     assert.ok(Number(answer.headers.get('retry-after')) >= 1);
   }
   assert.equal(await countRuns(smith), 1);

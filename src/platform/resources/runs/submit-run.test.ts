@@ -224,6 +224,7 @@ test('what is submitted wrongly is refused and changes nothing', async () => {
     const answer = await smith.submit(paused.id, body);
     const told = [answer.status, answer.body.error?.code, answer.body.error?.param];
     assert.deepEqual(told, [status, code, param], `${JSON.stringify(body)}: ${answer.text}`);
+    assert.equal(answer.headers.get('x-should-retry'), status === 409 ? 'false' : null);
   }
   assert.deepEqual(await smith.get(paused.id), before);
   assert.equal((await smith.submit('run_00000000000000000000000000', result('c1'))).status, 404);

@@ -331,7 +331,7 @@ test('a file that gives no text fails with its reason, and can be added again', 
   assert.deepEqual([again.body.status, again.body.last_error], ['in_progress', null]);
 });
 
-test('a file that is there already is refused, and named', async () => {
+test('a file that is there already is refused, and named, and no client asks again by itself', async () => {
   const { client, project, id, path } = await openStore();
   const [a, b] = [await upload(client, PLANETS), await upload(client, BREAD)];
   await client.vectorStores.files.createAndPoll(id, { file_id: a });
@@ -345,6 +345,7 @@ test('a file that is there already is refused, and named', async () => {
     [batch.status, batch.body.error.code, batch.body.error.param],
     [409, 'file_already_attached', 'file_ids.1'],
   );
+  for (const { headers } of [single, batch]) assert.equal(headers.get('x-should-retry'), 'false');
   assert.equal((await project.get(path)).body.file_counts.total, 1);
 });
 
