@@ -45,8 +45,9 @@ export interface SubmittingRequest extends AnsweringRequest {
 
 /**
  * All submissions are recorded together or none is. Throws `not_found` (run, call or approval), `invalid_input` (an answer
- * that is not what the question asks for), `run_not_paused`, `run_cancelled`, `invalid_state` (a call that was
- * answered before, or waits for its approval first), `budget_exceeded`, `card_required`, `insufficient_credits` and `conversation_locked`.
+ * that is not what the question asks for, an approval that is not of the call beside it), `run_not_paused`, `run_cancelled`,
+ * `invalid_state` (a call that was answered before, or waits for its approval first), `budget_exceeded`, `card_required`,
+ * `insufficient_credits` and `conversation_locked`.
  */
 export async function submitToTurn(
   engine: Engine,
@@ -151,6 +152,13 @@ function findStep(calls: readonly ToolStep[], submission: Submission): ToolStep 
   );
   const param = submission.kind === 'approval' && submission.approvalId !== undefined ? 'approval_id' : 'tool_call_id';
   if (step === undefined) throw new ApiError('not_found', { param, message: 'This run has no such call.' });
+  // Only where both are named can they differ.
+  if (submission.toolCallId !== undefined && submission.toolCallId !== step.callId) {
+    throw new ApiError('invalid_input', {
+      param: 'tool_call_id',
+      message: '`approval_id` is the approval of another call. Give one of the two, or both of the same call.',
+    });
+  }
   const expected = submission.kind === 'approval' ? 'approval' : 'waiting';
   if (step.status === expected || isRefusalToConnect(step, submission)) return step;
   throw new ApiError('invalid_state', { param, message: describeState(step) });

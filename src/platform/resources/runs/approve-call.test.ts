@@ -162,6 +162,26 @@ test('of two gated calls only the approved one runs, and only when both are deci
   assert.deepEqual([late.status, late.body.error.code], [409, 'run_not_paused']);
 });
 
+test('an approval and a call that do not belong together are refused, and nothing is decided', async () => {
+  const smith = await makeSmith(platform);
+  const paused = await pauseOn(smith, 'Call the tool guarded with {"n":1} and call the tool guarded with {"n":2}');
+  const [first, second] = paused.output.tool_calls;
+  for (const other of [first.id, 'call_unknown']) {
+    const mixed = await smith.submit(paused.id, approve(second.approval_id, { tool_call_id: other }));
+    const { code, param } = mixed.body.error ?? {};
+    assert.deepEqual([mixed.status, code, param], [422, 'invalid_input', 'tool_call_id'], mixed.text);
+  }
+  const unknown = await smith.submit(paused.id, approve('apr_x', { tool_call_id: first.id }));
+  assert.deepEqual([unknown.status, unknown.body.error?.param], [404, 'approval_id']);
+  const pending = (await smith.project.get('/v1/approvals?status=pending')).body.data;
+  assert.equal(pending.length, 2);
+
+  await smith.submit(paused.id, approve(second.approval_id, { tool_call_id: second.id }));
+  const { body } = await smith.submit(paused.id, approve(first.approval_id, { tool_call_id: first.id }));
+  assert.equal(body.status, 'completed', JSON.stringify(body));
+  assert.equal(tools.callsOf(paused.id).length, 2);
+});
+
 test('a gated call of the client is approved first, then answered', async () => {
   const smith = await makeSmith(platform);
   const offered = { tools: [clientTool('pay', { requires_approval: true })] };

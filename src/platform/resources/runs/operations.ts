@@ -123,6 +123,7 @@ export function runOperations({ engine }: { engine: Engine }) {
         'invalid_state',
         'invalid_kind',
         'invalid_decision',
+        'invalid_input',
         'conversation_locked',
         'concurrency_limit_exceeded',
         'budget_exceeded',

@@ -207,7 +207,7 @@ export const Submit = component(
     kind: oneOf(SUBMIT_KINDS, {
       description:
         '`tool_result`: the result of a client-side call (`tool_call_id`, `result`). ' +
-        '`approval`: a decision on a gated call (`approval_id` or `tool_call_id`, `decision`).',
+        '`approval`: a decision on a gated call (`approval_id` or `tool_call_id`, or both of the same call; `decision`).',
       ...failsWith('invalid_kind'),
     }),
     tool_call_id: Type.Optional(nullable(Type.String({ maxLength: 256 }))),
@@ -218,7 +218,7 @@ export const Submit = component(
       nullable(
         jsonObject({
           [MAX_JSON_BYTES]: MAX_FORM_BYTES,
-          description: `What the person entered, where a question asked for it; at most ${MAX_FORM_BYTES} bytes of JSON in UTF-8.`,
+          description: `What the person entered: the answer, where a question asked for it; beside any other decision it is told by \`approval.resolved\` alone. At most ${MAX_FORM_BYTES} bytes of JSON in UTF-8.`,
         }),
       ),
     ),
