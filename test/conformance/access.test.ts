@@ -177,6 +177,18 @@ describe('a smith token that names another smith gets 403 smith_mismatch, whethe
       for (const other of rest) assert.deepEqual(other, first);
     });
   }
+
+  for (const operation of operations.filter(({ posture, query }) => posture === 'any' && namesSmith(query))) {
+    test(`${operation.id}, which filters by it`, async () => {
+      const ask = (smithId: string) =>
+        send(callers.smith, operation, `${pathIn(operation.path, home)}?smith_id=${smithId}`);
+      const answers = await Promise.all([home.otherSmithId, abroad.smithId, missingId('smt')].map(ask));
+      for (const answer of answers) assertRefusal(answer, 403, 'smith_mismatch');
+      const [first, ...rest] = answers.map(comparable);
+      for (const other of rest) assert.deepEqual(other, first);
+      assert.equal((await ask(home.smithId)).status, 200);
+    });
+  }
 });
 
 describe('another project’s objects are as if they never existed, to the byte', () => {
@@ -421,6 +433,11 @@ async function startWorkOf(smithId: string): Promise<string[]> {
     responseId,
     store.body.id,
   ];
+}
+
+/** Whether the query has a filter by smith. */
+function namesSmith(query: unknown): boolean {
+  return 'smith_id' in ((query as { properties?: object } | undefined)?.properties ?? {});
 }
 
 async function mintProjectToken(projectId: string, scopes: readonly string[]): Promise<string> {

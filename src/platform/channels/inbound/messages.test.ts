@@ -293,8 +293,11 @@ test('an agent has a smith for each person who writes, besides those who have on
   assert.equal(runs.length, 2);
   assert.equal(runs[0].thread_id, runs[1].thread_id);
 
-  const seen = await project.as(await project.smithToken(adas, ['deployments:read'])).get('/v1/inbound_events');
+  const her = project.as(await project.smithToken(adas, ['deployments:read']));
+  const seen = await her.get('/v1/inbound_events');
   assert.deepEqual(new Set(seen.body.data.map(({ smith_id }: Json) => smith_id)), new Set([adas]));
+  assert.deepEqual((await her.get(`/v1/inbound_events?smith_id=${adas}`)).body, seen.body);
+  assertRefusal(await her.get(`/v1/inbound_events?smith_id=${own}`), 403, 'smith_mismatch');
   const filtered = await project.get(
     `/v1/inbound_events?smith_id=${own}&source=${TEST_KIND}&since=2020-01-01T00:00:00Z`,
   );

@@ -16,7 +16,7 @@ export function inboundEventOperations() {
       description: 'The filters combine. A smith token sees what came to its own smith. Kept for 30 days.',
       query: InboundEventQuery,
       reply: pageOf(InboundEvent),
-      errors: ['invalid_cursor', 'invalid_limit'],
+      errors: ['invalid_cursor', 'invalid_limit', 'smith_mismatch'],
       handler: listInboundEvents,
     }),
     project.read({
