@@ -133,6 +133,18 @@ describe('automatic reloads', () => {
     assert.equal(stripe.netCents() - net, 1_000);
   });
 
+  test('of a wallet without a card wait until one is saved', async () => {
+    const { organizationId } = await makeWallet();
+    await updateAutoreload(db, organizationId, reloading);
+    await reloadWallets(billing);
+    assert.equal(await balanceOf(organizationId), 0);
+    const sessionId = await open(organizationId, 0);
+    stripe.saveCard(sessionId);
+    await confirmPage(billing, { organizationId, sessionId });
+    await reloadWallets(billing);
+    assert.equal(await balanceOf(organizationId), 1_000);
+  });
+
   test('of a card that is gone stop', async () => {
     const { organizationId, cardId } = await makeWallet('pm_card_visa');
     stripe.savedCards.set(cardId, { id: cardId, customer: 'cus_other', behaviour: 'pm_card_visa' });

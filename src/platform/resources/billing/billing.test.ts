@@ -423,6 +423,18 @@ describe('autoreload', () => {
     assertRefusal(await put({}), 422, 'invalid_request', 'enabled');
     assert.deepEqual((await organization.get(`${BILLING}/autoreload`)).body, off.body);
   });
+
+  test('may be switched on before a card is saved, and stays on when one is', async () => {
+    const organization = await newOrganization();
+    const { status, body } = await organization.put(`${BILLING}/autoreload`, { enabled: true, threshold_cents: 0 });
+    assert.deepEqual([status, body.enabled, body.last_failure], [200, true, null]);
+    assertRefusal(await organization.post(`${BILLING}/reload`, {}), 422, 'no_customer');
+    const session = await openPage(organization, 'setup');
+    assertRefusal(await organization.post(`${BILLING}/reload`, {}), 422, 'no_saved_card');
+    stripe.saveCard(session);
+    await confirm(organization, session);
+    assert.deepEqual((await organization.get(`${BILLING}/autoreload`)).body, body);
+  });
 });
 
 describe('a code', () => {

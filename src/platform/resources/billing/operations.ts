@@ -158,7 +158,7 @@ export function billingOperations({ billing }: { readonly billing: Billing }) {
       posture: 'org',
       summary: 'Set the automatic reload',
       description:
-        'When the balance comes down to the threshold the saved card is charged, one charge at a time. After a decline it waits an hour, six, a day, then three.',
+        'When the balance comes down to the threshold the saved card is charged, one charge at a time; it may be set before a card is saved, and nothing is charged until then. After a decline it waits an hour, six, a day, then three.',
       body: AutoreloadIn,
       example: { enabled: true, threshold_cents: 500, amount_cents: 2_000 },
       reply: AutoreloadOut,
