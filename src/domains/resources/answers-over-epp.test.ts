@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
+import { done, testContact } from '../../../test/support/simulated-registry.ts';
 
 const service = await startDomainsOverEpp({ special: { premium: new Map([['gold.com', 50_000]]) } });
 after(() => service.close());
@@ -28,12 +29,41 @@ test('who holds a name, and its DS records, are kept by no cache', async () => {
   }
 });
 
-test('transfer_failed: an auth code that EPP cannot carry is not sent, and the refusal says so', async () => {
+for (const character of ['\u0001', '\ud800', '\ufffe', '\u0000', '\r', '\n', '\t']) {
+  const number = character.charCodeAt(0).toString(16);
+  test(`bad_request: an auth code with the character ${number}, which EPP does not carry as it is, makes no order`, async () => {
+    const workspace = await service.owner();
+    const body = { auth_code: `control${character}`, confirm_price: 11.9 };
+    const { body: refused, status, text } = await workspace.post('/domains/taken-shop.com/transfer', body);
+    assert.deepEqual([status, refused.error, refused.details.param], [400, 'bad_request', 'auth_code'], text);
+    assert.deepEqual((await workspace.get('/orders')).body.orders, []);
+  });
+}
+
+test('an auth code of marks that XML writes otherwise arrives as it was sent', async () => {
+  const { core, theirs } = service.epp;
+  const code = `]]><b>&amp;"'a1B`;
+  await core.createContact(theirs, testContact('MARKS'));
+  done(await core.createDomain(theirs, { name: 'marks.com', years: 1, registrant: 'MARKS', authInfo: code }));
   const workspace = await service.owner();
-  const body = { auth_code: 'control\u0001', confirm_price: 11.9 };
-  const { body: refused, status } = await workspace.post('/domains/taken-shop.com/transfer', body);
-  assert.deepEqual([status, refused.error], [422, 'transfer_failed']);
-  assert.match(refused.details.message, /^Not sent: pw holds a character that XML cannot carry\./);
+  const { status, text } = await workspace.post('/domains/marks.com/transfer', {
+    auth_code: code,
+    confirm_price: 11.9,
+  });
+  assert.equal(status, 201, text);
+});
+
+test('bad_request: texts of a registrant that EPP cannot carry are not kept', async () => {
+  const workspace = await service.owner();
+  for (const bad of ['a\u0001b', '\ud800', 'x\ufffe', 'a\rb']) {
+    for (const change of [
+      { name: bad },
+      ...['street', 'city', 'organization'].map((of) => ({ contact: { [of]: bad } })),
+    ]) {
+      const { body, status, text } = await workspace.patch('/registrant', change);
+      assert.deepEqual([status, body.error], [400, 'bad_request'], text);
+    }
+  }
 });
 
 test('bad_request: a query that is too long, of a name that is registered, deletes nothing', async () => {

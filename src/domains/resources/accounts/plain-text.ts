@@ -1,4 +1,4 @@
-/** Texts of registrants: what a registry cannot be sent (RFC 5733 4, XML 1.0 2.2) is refused before it is kept, not when a name is bought. */
+/** Texts of registrants, and auth codes: what a registry cannot be sent (RFC 5733 4, XML 1.0 2.2) is refused before it is kept, not when a name is bought. */
 import { ApiError } from '../../../kernel/http/errors.ts';
 
 const NOT_PLAIN = /[\p{Cc}\p{Cs}\u2028\u2029\ufffe\uffff]/u;
