@@ -8,6 +8,7 @@ import type { ZonePublisher } from '../publisher.ts';
 import { ZONE_CHANGED } from '../zone-store.ts';
 import { answerQuery, type ZoneAnswer } from './answer-query.ts';
 import { CLASS_IN, types } from './encode-set.ts';
+import { ConnectionTable } from './guard/connection-table.ts';
 import { type CookieSecrets, givenSecrets } from './guard/cookie-secrets.ts';
 import { type Asker, QueryGuard, type QueryGuardOptions } from './guard/query-guard.ts';
 import { type Listeners, listen } from './listeners.ts';
@@ -37,6 +38,7 @@ export interface EmbeddedPublisherOptions extends ZoneCacheOptions, Omit<QueryGu
   readonly secondaries?: readonly SecondaryOptions[];
   readonly notifyTiming?: NotifyTiming;
   readonly idleTimeoutMs?: number;
+  /** By TCP, at a time. Default 256. */
   readonly connectionLimit?: number;
 }
 
@@ -60,6 +62,7 @@ class EmbeddedServer implements EmbeddedPublisher {
   readonly #cache: ZoneCache;
   readonly #guard: QueryGuard;
   readonly #transfers: ZoneTransfers;
+  readonly #connectionTable: ConnectionTable;
   #listeners: Listeners | undefined;
   #unlisten: (() => Promise<void>) | undefined;
 
@@ -68,6 +71,11 @@ class EmbeddedServer implements EmbeddedPublisher {
     this.#cache = new ZoneCache(options);
     this.#guard = new QueryGuard({ cookieSecrets: givenSecrets([randomBytes(16)]), ...options });
     this.#transfers = new ZoneTransfers(options);
+    const { connectionLimit, metrics } = options;
+    this.#connectionTable = new ConnectionTable({
+      ...(connectionLimit === undefined ? {} : { limit: connectionLimit }),
+      metrics,
+    });
   }
 
   get port(): number {
@@ -109,6 +117,7 @@ class EmbeddedServer implements EmbeddedPublisher {
     try {
       this.#listeners = await listen({
         ...this.#options,
+        connectionTable: this.#connectionTable,
         answerUdp: (message, address) => this.#answerMessage(message, address, 'udp'),
         answerTcp: (message, address) => this.#answerMessage(message, address, 'tcp'),
         onError: (error) => logger.error({ err: error }, 'the nameserver failed at a socket'),

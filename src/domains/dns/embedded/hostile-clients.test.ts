@@ -23,6 +23,8 @@ import {
   type EmbeddedPublisher,
   type EmbeddedPublisherOptions,
 } from './embedded-publisher.ts';
+import { ConnectionTable } from './guard/connection-table.ts';
+import { listen } from './listeners.ts';
 
 let database: TestDatabase;
 let server: EmbeddedPublisher;
@@ -75,8 +77,8 @@ function messagesOf(bytes: Buffer): DnsReply[] {
 }
 
 /** A connection, and what it has received by its end. */
-function open(port: number): { socket: Socket; received: Promise<Buffer> } {
-  const socket = connect(port, '127.0.0.1');
+function open(port: number, localAddress = '127.0.0.1'): { socket: Socket; received: Promise<Buffer> } {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
   const parts: Buffer[] = [];
   socket.setNoDelay(true);
   socket.on('data', (data) => parts.push(data));
@@ -192,20 +194,85 @@ test('a connection that asks for too long a message, or says nothing of sense, i
   }
 });
 
-test('connections beyond the limit are refused, and one that ends makes room', async () => {
-  const small = await start(database.db, { connectionLimit: 1 });
+test('one address that keeps all of its connections in use keeps no other one out', async () => {
+  const limit = 16;
+  const small = await start(database.db, { connectionLimit: limit });
+  const held: Socket[] = [];
+  const isOpen = (socket: Socket) => !socket.destroyed && socket.readyState === 'open';
   try {
-    const first = open(small.port);
-    first.socket.write(stream('example.test'));
-    await once(first.socket, 'data');
-    assert.equal((await open(small.port).received).length, 0);
-    first.socket.destroy();
-    await first.received;
-    const next = open(small.port);
-    next.socket.end(stream('example.test'));
-    assert.equal(messagesOf(await next.received).length, 1);
+    for (let count = 0; count < 2 * limit; count += 1) {
+      const { socket } = open(small.port);
+      held.push(socket);
+      socket.write(stream('example.test'));
+      await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+    }
+    for (let count = 0; count < limit; count += 1) {
+      for (const socket of held.filter(isOpen)) socket.write(stream('mail.example.test'));
+      const { socket, received } = open(small.port, '127.0.0.2');
+      socket.end(stream('example.test'));
+      assert.equal(messagesOf(await received).length, 1);
+    }
+    assert.ok(held.filter(isOpen).length <= limit / 2);
+  } finally {
+    for (const socket of held) socket.destroy();
+    await small.stop();
+  }
+});
+
+test('where all connections are taken, the one that has been idle longest gives way to a new one', async () => {
+  const small = await start(database.db, { connectionLimit: 4 });
+  const ask = async ({ socket }: ReturnType<typeof open>) => {
+    socket.write(stream('example.test'));
+    await once(socket, 'data', { signal: AbortSignal.timeout(5_000) });
+  };
+  try {
+    const all = [2, 3, 4, 5].map((last) => open(small.port, `127.0.0.${last}`));
+    for (const one of all) await ask(one);
+    const [first, second, ...others] = all;
+    assert.ok(first !== undefined && second !== undefined);
+    await ask(first);
+    const next = open(small.port, '127.0.0.6');
+    await ask(next);
+    await second.received;
+    for (const one of [first, ...others, next]) await ask(one);
+    for (const { socket } of [first, ...others, next]) socket.destroy();
   } finally {
     await small.stop();
+  }
+});
+
+test('an answer of many messages that is being read is not cut off for a new connection', async () => {
+  // More than the buffers of both ends take, so that it is not written before it is read.
+  const PARTS = 1_000;
+  const whole = Array.from({ length: PARTS }, () => Buffer.alloc(16_384, 1));
+  const asked = Promise.withResolvers<void>();
+  const listeners = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    connectionTable: new ConnectionTable({ limit: 1 }),
+    answerUdp: () => undefined,
+    answerTcp() {
+      asked.resolve();
+      return whole;
+    },
+    onError: (error) => errors.push(error),
+  });
+  try {
+    const socket = connect(listeners.port, '127.0.0.1');
+    socket.pause();
+    socket.write(stream('example.test'));
+    await asked.promise;
+    assert.equal((await open(listeners.port).received).length, 0);
+    let bytes = 0;
+    socket.on('data', (data: Buffer) => {
+      bytes += data.length;
+      if (bytes === PARTS * (16_384 + 2)) socket.destroy();
+    });
+    socket.resume();
+    await once(socket, 'close', { signal: AbortSignal.timeout(30_000) });
+    assert.equal(bytes, PARTS * (16_384 + 2));
+  } finally {
+    await listeners.close();
   }
 });
 

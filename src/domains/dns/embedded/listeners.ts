@@ -2,6 +2,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
+import type { ConnectionTable, Place } from './guard/connection-table.ts';
 
 export interface Listeners {
   readonly port: number;
@@ -21,8 +22,7 @@ export interface ListenOptions {
   readonly onError: (error: unknown) => void;
   /** A connection that sends no whole query for so long is closed. Default 5,000. */
   readonly idleTimeoutMs?: number;
-  /** Default 256. */
-  readonly connectionLimit?: number;
+  readonly connectionTable: ConnectionTable;
 }
 
 /** Queries are far smaller. */
@@ -82,11 +82,18 @@ function isNotRunning(error: unknown): boolean {
 async function listenTcp(options: ListenOptions): Promise<{ server: Server; close(): Promise<void> }> {
   const connections = new Set<Socket>();
   const server = createServer((socket) => {
+    const place = options.connectionTable.enter(socket.remoteAddress ?? '', () => socket.destroy());
+    if (place === undefined) {
+      socket.destroy();
+      return;
+    }
     connections.add(socket);
-    socket.on('close', () => connections.delete(socket));
-    serveConnection(socket, options);
+    socket.on('close', () => {
+      connections.delete(socket);
+      place.leave();
+    });
+    serveConnection(socket, place, options);
   });
-  server.maxConnections = options.connectionLimit ?? 256;
   server.listen(options.port, options.host);
   await once(server, 'listening');
   server.on('error', options.onError);
@@ -100,12 +107,18 @@ async function listenTcp(options: ListenOptions): Promise<{ server: Server; clos
 }
 
 /** Each message is preceded by its length in two bytes (RFC 1035 4.2.2). */
-function serveConnection(socket: Socket, { answerTcp, onError, idleTimeoutMs = 5_000 }: ListenOptions): void {
+function serveConnection(
+  socket: Socket,
+  place: Place,
+  { answerTcp, onError, idleTimeoutMs = 5_000 }: ListenOptions,
+): void {
   // From query to query: a client that sends a byte now and then is disconnected too.
   const idle = setTimeout(() => socket.destroy(), idleTimeoutMs);
   const address = socket.remoteAddress ?? '';
   let unread: Buffer = Buffer.alloc(0);
   let answering = 0;
+  /** Those whose answers are being written are among them. */
+  let unanswered = 0;
   socket.on('error', () => socket.destroy());
   socket.on('close', () => clearTimeout(idle));
   socket.setNoDelay(true);
@@ -121,10 +134,17 @@ function serveConnection(socket: Socket, { answerTcp, onError, idleTimeoutMs = 5
       unread = unread.subarray(2 + length);
       idle.refresh();
       answering += 1;
-      answerOne(message).catch((error: unknown) => {
-        onError(error);
-        socket.destroy();
-      });
+      unanswered += 1;
+      place.setBusy();
+      answerOne(message)
+        .catch((error: unknown) => {
+          onError(error);
+          socket.destroy();
+        })
+        .finally(() => {
+          unanswered -= 1;
+          if (unanswered === 0) place.setIdle();
+        });
     }
     if (answering >= PIPELINE_LIMIT) socket.pause();
     else socket.resume();
