@@ -17,7 +17,7 @@ import {
   type PostgresShell,
   postgresProgramsMissing,
 } from '../support/postgres-programs.ts';
-import { eventually, question } from '../support/turns.ts';
+import { question } from '../support/turns.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const guide = await readFile(`${root}docs/operating.md`, 'utf8');
@@ -73,30 +73,36 @@ describe('a backup of a PostgreSQL database', { skip }, () => {
   });
 });
 
-/** A smith that has answered, a file that is found by its words, a name that is ours, and money at both services. */
+/** A smith that has answered, a file, a chunk with words, a name that is ours, and money at both services. */
 async function fillBothServices(db: Database): Promise<void> {
   const vault = createVault([createSecretKey(randomBytes(32))]);
   const platform = await startPlatform({ sharing: { db, vault } });
-  const project = await platform.createProject();
-  const runs = `/v1/smiths/${await project.createSmith()}/runs`;
-  assert.equal((await project.post(runs, question('Hello'))).status, 201);
-  const form = new FormData();
-  form.set('file', new Blob([TEXT]), 'planets.txt');
-  form.set('purpose', 'assistants');
-  const file = await project.post('/v1/files', form);
-  const store = await project.post('/v1/vector_stores', { file_ids: [file.body.id] });
-  await eventually(async () => {
-    const { body } = await project.get(`/v1/vector_stores/${store.body.id}`);
-    return body.file_counts.completed === 1 ? body : undefined;
-  }, 'the file is indexed');
-  await platform.close();
-
+  try {
+    const project = await platform.createProject();
+    const runs = `/v1/smiths/${await project.createSmith()}/runs`;
+    assert.equal((await project.post(runs, question('Hello'))).status, 201);
+    const form = new FormData();
+    form.set('file', new Blob([TEXT]), 'planets.txt');
+    form.set('purpose', 'assistants');
+    const file = await project.post('/v1/files', form);
+    const store = await project.post('/v1/vector_stores', {});
+    await db.query({
+      text: `insert into vector_store_chunks (project_id, vector_store_id, file_id, position, text, tokens, embedding)
+        values ($1, $2, $3, 0, $4, 20, '[1, 2, 3]')`,
+      values: [project.projectId, store.body.id, file.body.id, TEXT],
+    });
+  } finally {
+    await platform.close();
+  }
   const domains = await startDomains({ sharing: { db, vault } });
-  const workspace = await domains.createWorkspace();
-  await workspace.fund(10_000);
-  const bought = await workspace.post('/domains', { domain: 'planets.com', confirm_price: 11.9 });
-  assert.ok(bought.status < 300, bought.text);
-  await domains.close();
+  try {
+    const workspace = await domains.createWorkspace();
+    await workspace.fund(10_000);
+    const bought = await workspace.post('/domains', { domain: 'planets.com', confirm_price: 11.9 });
+    assert.ok(bought.status < 300, bought.text);
+  } finally {
+    await domains.close();
+  }
 }
 
 async function assertSame(source: Database, restored: Database): Promise<void> {
