@@ -1,5 +1,6 @@
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import { storedGauge } from '../../kernel/jobs/stored-gauge.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { systemDb } from '../workspace-scope.ts';
@@ -18,16 +19,16 @@ export interface OrderAuditDependencies {
 
 /** Tells the operator each hour, on some replica, of orders that need attention. Call before `jobs.start`. */
 export function defineOrderAudit(jobs: Jobs, { db, logger, metrics }: OrderAuditDependencies): void {
-  const found = metrics.sharedGauge(
+  const found = storedGauge(
+    { db, metrics },
     'domains_orders_needing_attention',
-    'Orders that do not end by themselves, as the last look on this replica found; at most 10,000',
+    'Orders that do not end by themselves, as the last look found; at most 10,000',
   );
-  found.set(0);
   jobs.define(
     AUDIT_ORDERS,
     async () => {
       const orders = await listAttention(systemDb(db), COUNTED);
-      found.set(orders.length);
+      await found.set(orders.length);
       if (orders.length === 0) return;
       const listed = orders.slice(0, LISTED).map(({ id, name, attention_reason: reason }) => ({ id, name, reason }));
       logger.error(

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import { storedGauge } from '../../kernel/jobs/stored-gauge.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import type { RegistryMessage } from '../registry/registry.ts';
@@ -52,21 +53,21 @@ export function defineMessageAudit(
   jobs: Jobs,
   { db, logger, metrics }: { readonly db: Database; readonly logger: Logger; readonly metrics: Metrics },
 ): void {
-  const found = metrics.sharedGauge(
+  const found = storedGauge(
+    { db, metrics },
     'domains_unknown_messages',
-    'Messages of the registry that nothing follows from by itself, as the last look on this replica found; at most 10,000',
+    'Messages of the registry that nothing follows from by itself, as the last look found; at most 10,000',
   );
-  const queues = metrics.sharedGauge(
+  const queues = storedGauge(
+    { db, metrics },
     'domains_unreadable_queues',
-    'Registries whose oldest message cannot be read, or not be removed, as the last look on this replica found: those behind it wait',
+    'Registries whose oldest message cannot be read, or not be removed, as the last look found: those behind it wait',
   );
-  found.set(0);
-  queues.set(0);
   jobs.define(
     AUDIT_MESSAGES,
     async () => {
       const messages = await listUnknownMessages(systemDb(db), COUNTED);
-      found.set(messages.length);
+      await found.set(messages.length);
       if (messages.length > 0) {
         logger.error(
           { count: messages.length },
@@ -74,7 +75,7 @@ export function defineMessageAudit(
         );
       }
       const unreadable = await listUnreadableQueues(systemDb(db));
-      queues.set(unreadable.length);
+      await queues.set(unreadable.length);
       for (const { problem: reason, registry, since } of unreadable)
         logger.error({ registry, reason, since }, UNREADABLE);
     },

@@ -2,6 +2,7 @@
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import { storedGauge } from '../../kernel/jobs/stored-gauge.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { closeDueZones } from '../dns/index.ts';
@@ -31,16 +32,16 @@ export function defineMissingNames(
   jobs: Jobs,
   { db, clock, logger, metrics, registry }: MissingNamesDependencies,
 ): void {
-  const missing = metrics.sharedGauge(
+  const missing = storedGauge(
+    { db, metrics },
     'domains_missing_names',
-    'Names of portfolios that the registry says are not ours, as the last look on this replica found; at most 10,000',
+    'Names of portfolios that the registry says are not ours, as the last look found; at most 10,000',
   );
-  missing.set(0);
   jobs.define(
     AUDIT_NAMES,
     async () => {
       const found = await listMissing(systemDb(db), COUNTED);
-      missing.set(found.length);
+      await missing.set(found.length);
       if (found.length === 0) return;
       const names = found.slice(0, NAMES_LISTED).map(({ name }) => name);
       const stopped = await Promise.all(

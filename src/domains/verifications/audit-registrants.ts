@@ -1,6 +1,7 @@
 /** Tells the operator of registrants who were not reached, and of names that registries do not let be suspended or freed. */
 import type { Database } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import { storedGauge } from '../../kernel/jobs/stored-gauge.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 
@@ -15,16 +16,16 @@ interface RegistrantAuditDependencies {
 
 /** Each hour on some replica. Call before `jobs.start`. */
 export function defineRegistrantAudit(jobs: Jobs, { db, logger, metrics }: RegistrantAuditDependencies): void {
-  const gauge = metrics.sharedGauge(
+  const gauge = storedGauge(
+    { db, metrics },
     'domains_registrants_needing_attention',
-    'Registrants who could not be asked to confirm their addresses, and names that registries have not let be suspended or freed, as the last look on this replica found',
+    'Registrants who could not be asked to confirm their addresses, and names that registries have not let be suspended or freed, as the last look found',
   );
-  gauge.set(0);
   jobs.define(
     AUDIT_REGISTRANTS,
     async () => {
       const count = await countProblems(db);
-      gauge.set(count);
+      await gauge.set(count);
       if (count === 0) return;
       logger.error({ count }, 'registrants need attention; see `ironcraft domains registrant list`');
     },

@@ -78,6 +78,9 @@ test('the job logs what it finds and counts it in a gauge', async (t) => {
       findings: [`the wallet of ${workspaceId} has 7 available and 0 held; its entries say 0 and 0`],
     });
     assert.match(await metrics.render(), /^domains_ledger_findings 1$/m);
+    const started = createMetrics();
+    defineLedgerAudit(createJobs(db, { logger }), { db, logger, metrics: started });
+    assert.match(await started.render(), /^domains_ledger_findings 1$/m, 'a replica that starts later shows it, too');
   } finally {
     await jobs.stop();
   }

@@ -1,6 +1,7 @@
 /** The proof that the ledger is right, over everything, in one statement and so as of one moment. */
 import type { Database, Executor } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import { storedGauge } from '../../kernel/jobs/stored-gauge.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 
@@ -127,22 +128,22 @@ export interface LedgerAuditDependencies {
 
 /** Audits each hour on some replica; what is found is logged and counted in a gauge. Call before `jobs.start`. */
 export function defineLedgerAudit(jobs: Jobs, { db, logger, metrics }: LedgerAuditDependencies): void {
-  const found = metrics.sharedGauge(
+  const found = storedGauge(
+    { db, metrics },
     'domains_ledger_findings',
-    'What the last audit of the ledger on this replica found wrong',
+    'What the last audit of the ledger found wrong',
   );
-  found.set(0);
-  const below = metrics.sharedGauge(
+  const below = storedGauge(
+    { db, metrics },
     'domains_wallets_below_zero',
-    'Wallets that disputed payments have taken below zero, as the last audit on this replica found',
+    'Wallets that disputed payments have taken below zero, as the last audit found',
   );
-  below.set(0);
   jobs.define(
     AUDIT_LEDGER,
     async () => {
       const findings = await auditLedger(db);
-      found.set(findings.length);
-      below.set(await countBelowZero(db));
+      await found.set(findings.length);
+      await below.set(await countBelowZero(db));
       if (findings.length > 0) logger.error({ findings }, 'the ledger of the domain service does not add up');
     },
     { concurrency: 1 },

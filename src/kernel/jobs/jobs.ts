@@ -21,6 +21,7 @@ import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
 import type { JobHandler, JobsLogger } from './job.ts';
 import { QueueRunner, SPARE_RUNS } from './queue-runner.ts';
 import { findReadyQueues } from './ready-queues.ts';
+import { createMeasurements } from './stored-gauge.ts';
 import { SuspectQueue } from './suspect-queue.ts';
 
 export type { Job, JobHandler, JobsLogger } from './job.ts';
@@ -171,7 +172,7 @@ class BossJobs implements Jobs {
       },
     };
     const boss = await this.#openBoss(wakeUps);
-    await this.#openAbruptEnds();
+    await this.#openTables();
     const created = new Set(await this.#applyQueues(boss));
     await this.#applySchedules(boss);
     for (const [name, { handler, options }] of this.#definitions) {
@@ -229,13 +230,15 @@ class BossJobs implements Jobs {
     }
   }
 
-  async #openAbruptEnds(): Promise<void> {
-    try {
-      await createAbruptEnds(this.#db);
-    } catch (error) {
-      // Likewise.
-      if (!isUniqueViolation(error)) throw error;
-      await createAbruptEnds(this.#db);
+  async #openTables(): Promise<void> {
+    for (const create of [createAbruptEnds, createMeasurements]) {
+      try {
+        await create(this.#db);
+      } catch (error) {
+        // Likewise.
+        if (!isUniqueViolation(error)) throw error;
+        await create(this.#db);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 /** The proof that the wallets are right, over all of them, in one statement and so as of one moment. */
 import type { Database, Executor } from '../../kernel/db/database.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
+import { storedGauge } from '../../kernel/jobs/stored-gauge.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { UNITS_A_CENT } from './draw-sql.ts';
@@ -70,16 +71,12 @@ export interface AuditDependencies {
 
 /** Audits each hour on some replica, and removes events of Stripe that cannot come again. Call before `jobs.start`. */
 export function defineWalletJobs(jobs: Jobs, { db, logger, metrics }: AuditDependencies): void {
-  const found = metrics.sharedGauge(
-    'wallet_findings',
-    'What the last audit of the wallets on this replica found wrong',
-  );
-  found.set(0);
+  const found = storedGauge({ db, metrics }, 'wallet_findings', 'What the last audit of the wallets found wrong');
   jobs.define(
     AUDIT_WALLETS,
     async () => {
       const findings = await auditWallets(db);
-      found.set(findings.length);
+      await found.set(findings.length);
       if (findings.length > 0) logger.error({ findings }, 'the wallets do not add up');
     },
     { concurrency: 1 },
