@@ -44,7 +44,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
     mailer: openMailer({ ...config.domains, folder: join(config.dataDir, 'outbox') }),
     nameservers: config.domains.nameservers,
     seller: config.domains.seller,
-    // Play money never buys a real name.
+    // Play money never buys a real name: what a simulated registry's time has left ends with the start, see src/domains/play-money.
     demoCreditCents: registry.kind === 'simulated' ? config.domains.demoCreditCents : 0,
   });
   return {

@@ -13,6 +13,7 @@ import { domainErrorDialect, domainErrors } from './errors.ts';
 import { createAnswerStore } from './idempotency-store.ts';
 import { BASE_PATH } from './operation.ts';
 import type { OrderWorker } from './orders/index.ts';
+import { endPlay } from './play-money/index.ts';
 import { referenceTopics } from './reference.ts';
 import type { Registry } from './registry/registry.ts';
 import { watchRegistries } from './registry/watch-registries.ts';
@@ -142,7 +143,7 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
     operations,
     ...createLifecycle({
       app,
-      resources: [untilIdle(registry, background), publisher],
+      resources: [realMoneyAlone(deps), untilIdle(registry, background), publisher],
       workers: [jobsWorker(jobs), workers],
     }),
   };
@@ -159,6 +160,16 @@ function untilIdle(registry: Registry, background: BackgroundWork): Resource {
       await registry.stop();
       await background.idle(BACKGROUND_GRACE_MS);
     },
+  };
+}
+
+/** Before anything else begins: play money never buys a real name. */
+function realMoneyAlone(deps: Dependencies): Resource {
+  return {
+    async start() {
+      if (deps.registry.kind !== 'simulated') await endPlay(deps);
+    },
+    async stop() {},
   };
 }
 

@@ -198,6 +198,7 @@ const layers: Readonly<Record<string, { readonly paths: readonly string[]; reado
       'src/domains/orders/',
       'src/domains/notices/',
       'src/domains/renewals/',
+      'src/domains/play-money/',
       'src/domains/portfolio/',
       'src/domains/receipts/',
       'src/domains/registrant-changes/',

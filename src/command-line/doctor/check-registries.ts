@@ -33,6 +33,18 @@ export async function checkRegistries({ domains, outboundAllow }: Checked): Prom
   }
 }
 
+/** Whether names are registered at a real registry. A file that is wrong is told by `checkRegistries`. */
+export async function isRegistryReal({ domains: { configFile, epp } }: Pick<Config, 'domains'>): Promise<boolean> {
+  if (epp !== undefined || configFile === undefined) return epp !== undefined;
+  const { readSetup } = await import('../../domains/boot/setup/read-setup.ts');
+  try {
+    return (await readSetup(configFile, readEnvironment())).registries.length > 0;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return false;
+  }
+}
+
 type Checked = Pick<Config, 'domains' | 'outboundAllow'>;
 
 async function checkNotices(service: NoticeServiceSetup, allow: readonly string[]): Promise<Finding> {

@@ -9,6 +9,7 @@ import { loadMasterKeys } from '../../kernel/vault/load-master-keys.ts';
 import { createVault } from '../../kernel/vault/vault.ts';
 import { listPending, migrationSources } from '../migrations.ts';
 import { hasMasterKey, hasSigningKey, proveVault, storeExists } from '../open-store.ts';
+import { checkPlayMoney } from './check-play-money.ts';
 import { type Finding, failed, messageOf, ok, skipped, warning } from './finding.ts';
 
 const OLDEST_POSTGRES = 15;
@@ -51,7 +52,7 @@ async function examine(config: Config, db: Database): Promise<Finding[]> {
   const findings = [await checkVersion(db), await checkVector(db)];
   const pending = await attempt('migrations', () => checkMigrations(db));
   findings.push(await checkWritable(db), pending, await checkClock(db));
-  if (pending.status === 'ok') findings.push(await checkSigningKeys(config, db));
+  if (pending.status === 'ok') findings.push(await checkSigningKeys(config, db), ...(await checkPlayMoney(config, db)));
   return findings;
 }
 

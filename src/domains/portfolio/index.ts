@@ -6,6 +6,7 @@ export { bringBack, findPaidBack, retireByHand } from './bring-back.ts';
 export { areTooManyMissing, confirmMissing, listMissing, MISSING_LOOK_MS } from './missing-names.ts';
 export { ownDomain } from './own-domain.ts';
 export { EXPIRY_TOLERANCE_MS, endOfPaidTerm } from './paid-term.ts';
+export { countPlayNames, retirePlayNames } from './play-names.ts';
 export { dropAcquisition, recordInfo, reported, retireDomain, syncDomain, withoutExpiry } from './record-info.ts';
 export {
   type DomainRow,

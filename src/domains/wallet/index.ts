@@ -26,3 +26,4 @@ export { openPayments, tryCardPayments } from './payments/open-payments.ts';
 export { openTopUpPage, readTopUpAmount, type TopUpPage } from './payments/top-up-page.ts';
 export { definePayments, insertTopUp, settleTopUps } from './payments/top-ups.ts';
 export { unconfiguredPayments } from './payments/unconfigured-payments.ts';
+export { listPlayCredit, type PlayCredit, voidPlayCredit } from './play-credit.ts';

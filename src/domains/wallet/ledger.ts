@@ -10,6 +10,7 @@
  *   sales ─grace_refund─▶ available, of a name that its registry has taken back; ─grace_return─▶ sales, where it has not after all
  *   available ─dispute─▶ card, of a payment that the card's holder disputes: also below zero, by no more than what is in dispute
  *   card ─dispute_won─▶ available
+ *   available ─void─▶ demo, of what is left of play credit once names are real: see play-credit.ts
  *
  * An order holds once (`hold` or `charge`) and ends once (`capture`, `release` or `refund`), also when several try at the same time:
  * both bookings have an id that follows from the order, and the primary key lets one of them in. A booking locks the wallet's row
@@ -200,6 +201,19 @@ export async function returnDisputed(
   const description = 'dispute won: the payment is back';
   const names = [workspaceId, mintId('ltx'), 'dispute_won', `dispute_won:${disputeId}`, description];
   return (await book(tx, bookTaken, [...names, 'card', 'available', `dispute:${disputeId}`])).isBooked;
+}
+
+/** Play credit that is void; 0 says that none is left. Once a workspace. */
+export async function bookVoid(tx: Executor, workspaceId: string, amountCents: number): Promise<boolean> {
+  checkAmount(amountCents, 0);
+  const names = [workspaceId, mintId('ltx'), 'void', `demo_void:${workspaceId}`, 'play credit that was left'];
+  const booked = await book(tx, bookAmount, [...names, 'available', 'demo', amountCents]);
+  const { isBooked, availableCents, thresholdCents } = booked;
+  if (isBooked) {
+    const wallet = { beforeCents: availableCents, afterCents: availableCents - amountCents, thresholdCents };
+    await tellIfLow(tx, workspaceId, wallet);
+  }
+  return isBooked;
 }
 
 /** Throws `insufficient_balance` where more was disputed than the wallet had: until that is paid a card buys nothing either. */

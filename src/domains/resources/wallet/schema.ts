@@ -27,7 +27,8 @@ const KINDS = `What happened:
 - \`grace_refund\`: the registry took the domain of the description back for nothing, and what it cost is available again, less a fee.
 - \`grace_return\`: the registry had not taken it back after all, and that is paid again.
 - \`dispute\`: a card’s holder had the bank take a payment back, and it has left the wallet.
-- \`dispute_won\`: the dispute was decided for the payment, and it is available again.`;
+- \`dispute_won\`: the dispute was decided for the payment, and it is available again.
+- \`void\`: the play credit that was left ended, as names are real from then on.`;
 
 export const movementKinds = [
   'credit',
@@ -41,6 +42,7 @@ export const movementKinds = [
   'grace_return',
   'dispute',
   'dispute_won',
+  'void',
 ] as const;
 
 export const WalletMovement = component(
