@@ -19,7 +19,9 @@ export async function checkServer(config: Config): Promise<ServerFindings> {
   try {
     const held = await holdPort(host, port, 'IRONCRAFT_PORT');
     await held.release();
-    return free(ok('port', `${host} port ${port} is free`));
+    const isFree = ok('port', `${host} port ${port} is free`);
+    const domains = await askDomains(config);
+    return domains === undefined ? free(isFree) : { findings: [isFree, ...domains], serves: true };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const taken = error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'EADDRINUSE';
@@ -41,7 +43,19 @@ async function askServer(url: string): Promise<ServerFindings> {
     const detail = `${url} is in use by another program`;
     return free(failed('port', detail, 'Stop that program, or choose another port with IRONCRAFT_PORT.'));
   }
-  const running = ok('port', `this server answers at ${url}, commit ${String(health.body.commit)}`);
+  return { findings: await describe(url, health), serves: true };
+}
+
+/** What a server with the domain service alone (`serve --only domains`) says of itself; undefined: there is none. */
+async function askDomains({ domains: { port }, host }: Config): Promise<Finding[] | undefined> {
+  if (port === 0) return undefined;
+  const url = publicUrlFor({ host, publicUrl: undefined }, port);
+  const health = await ask(`${url}/healthz`);
+  return health.body?.service === serviceName('domains') ? describe(url, health) : undefined;
+}
+
+async function describe(url: string, health: Answer): Promise<Finding[]> {
+  const running = ok('port', `this server answers at ${url}, commit ${String(health.body?.commit)}`);
   const ready = await ask(`${url}/readyz`);
   const finding =
     ready.status === 200
@@ -51,7 +65,7 @@ async function askServer(url: string): Promise<ServerFindings> {
           `not ready: ${ready.problem ?? JSON.stringify(ready.body)}`,
           'Read its log for the cause. A server that drains is not ready either, and ends by itself.',
         );
-  return { findings: [running, finding], serves: true };
+  return [running, finding];
 }
 
 interface Answer {

@@ -117,6 +117,11 @@ async function answer(
 ): Promise<void> {
   const [, service, verb = ''] = (request.url ?? '').split('/');
   const operated = services.find((one) => one.service === service);
+  if (operated === undefined && service !== undefined) {
+    return send(response, 404, {
+      message: `This command is for the service “${service}”, which the running server was told to leave out (serve --only). Stop it, run this again, and start it.`,
+    });
+  }
   const schemas = operated !== undefined && Object.hasOwn(operated.verbs, verb) ? operated.verbs[verb] : undefined;
   const handler = operated?.handlers[verb];
   if (request.method !== 'POST' || schemas === undefined || handler === undefined) {
