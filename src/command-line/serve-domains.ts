@@ -13,7 +13,10 @@ import { openMailer } from '../domains/mail/index.ts';
 import { BASE_PATH } from '../domains/operation.ts';
 import { operateDomains } from '../domains/operator/index.ts';
 import { systemClock } from '../kernel/clock/clock.ts';
+import type { DomainsConfig } from '../kernel/config/config.ts';
 import { readEnvironment } from '../kernel/config/read-environment.ts';
+import { CommandError } from './command-error.ts';
+import { explainListenError } from './hold-port.ts';
 import type { ServedService, ServerDependencies } from './served-service.ts';
 import { renderDomainsWelcome } from './welcome.ts';
 
@@ -50,7 +53,7 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
   return {
     app: domains.app,
     operated: operateDomains({ ...dependencies, prices, registry, registries: registry.members }),
-    start: () => domains.start(),
+    start: () => domains.start().catch((error: unknown) => explainStart(error, config.domains)),
     drain: (timeoutMs) => domains.drain(timeoutMs),
     stop: () => domains.stop(),
     welcome: (localUrl) =>
@@ -61,4 +64,14 @@ export async function serveDomains(parts: ServerDependencies): Promise<ServedSer
         dns: 'port' in publisher ? `${config.domains.dnsHost} port ${publisher.port}` : 'PowerDNS',
       }),
   };
+}
+
+/** Of what starts with the service the nameserver alone listens. */
+function explainStart(error: unknown, { dnsHost, dnsPort }: Pick<DomainsConfig, 'dnsHost' | 'dnsPort'>): never {
+  const isListening =
+    error instanceof Error && 'syscall' in error && ['listen', 'bind'].includes(String(error.syscall));
+  if (!isListening) throw error;
+  const settings = ['IRONCRAFT_DOMAINS_DNS_PORT', 'IRONCRAFT_DOMAINS_DNS_HOST'] as const;
+  const { message } = explainListenError(error, dnsHost, dnsPort, ...settings);
+  throw new CommandError(`The built-in nameserver cannot listen: ${message}`, { cause: error });
 }

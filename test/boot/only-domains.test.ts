@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
 import { runVerbInProcess } from './run-verb-in-process.ts';
-import { callOnce, FREE_PORTS, makeFolder, startServer } from './server-process.ts';
+import { callOnce, FREE_PORTS, makeFolder, runVerb, startServer } from './server-process.ts';
 
 test('verbs beside it say what they can do; once it has ended, doctor tells what a real registry would end', async (t) => {
   const folder = await makeFolder(t);
@@ -51,6 +51,19 @@ test('verbs beside it say what they can do; once it has ended, doctor tells what
     /^WARNING +play money +100\.00 EUR of play credit and 0 names .* the next start ends them$/m,
   );
   assert.doesNotMatch((await runVerbInProcess(['doctor'], folder, FREE_PORTS)).stdout, /play money/);
+
+  const refused = await runVerb(['serve', '--only', 'domains'], folder, {
+    ...FREE_PORTS,
+    IRONCRAFT_DOMAINS_DNS_PORT: String(taken),
+  });
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    new RegExp(
+      `^error: The built-in nameserver cannot listen: .*port ${taken} is in use.*IRONCRAFT_DOMAINS_DNS_PORT`,
+      'm',
+    ),
+  );
 });
 
 async function findFreePort(): Promise<number> {
