@@ -57,6 +57,11 @@ export function createAddressGuard({ allow, lookup, lookupTimeoutMs, logger }: A
     return policy === 'private' && found === 'private';
   }
 
+  function refuse(hostname: string, address: string, port: number, policy: OutboundPolicy): OutboundError {
+    logger?.warn({ host: hostname, address, port, policy }, 'outbound address refused');
+    return addressError(hostname, port);
+  }
+
   return {
     checkShape(input, rules) {
       const url = parseUrl(input);
@@ -75,16 +80,16 @@ export function createAddressGuard({ allow, lookup, lookupTimeoutMs, logger }: A
       if (url.username !== '' || url.password !== '') {
         throw new OutboundError('credentials', 'the URL holds a user name or password; send credentials in a header');
       }
-      if (isIP(hostname) !== 0 && !admits(hostname, hostname, port, rules.policy)) throw addressError(hostname, port);
+      if (isIP(hostname) !== 0 && !admits(hostname, hostname, port, rules.policy)) {
+        throw refuse(hostname, hostname, port, rules.policy);
+      }
       return url;
     },
 
     async resolve(hostname, port, policy) {
       const addresses = await findAddresses(hostname, lookup, lookupTimeoutMs);
       for (const { address } of addresses) {
-        if (admits(hostname, address, port, policy)) continue;
-        logger?.warn({ host: hostname, address, port, policy }, 'outbound address refused');
-        throw addressError(hostname, port);
+        if (!admits(hostname, address, port, policy)) throw refuse(hostname, address, port, policy);
       }
       return addresses;
     },

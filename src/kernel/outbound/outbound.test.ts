@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { createLogger } from '../log/log.ts';
 import {
   createOutbound,
   type Lookup,
@@ -547,4 +548,22 @@ test('each policy is a fetch as libraries expect it', (t) => {
     const call: typeof globalThis.fetch = makeOutbound(t).fetch(policy);
     assert.equal(typeof call, 'function');
   }
+});
+
+test('the operator sees each address that was refused, also one that stands in the URL itself', async (t) => {
+  const lines: string[] = [];
+  const logger = createLogger({ logLevel: 'warn' }, { write: (line: string) => void lines.push(line) });
+  const outbound = makeOutbound(t, { logger, lookup: lookupOf({ 'inside.example': [['10.0.0.7']] }) });
+  for (const url of ['http://127.0.0.1:11434/v1', 'http://[::1]:11434/v1', 'http://inside.example:11434/v1']) {
+    await assert.rejects(outbound.fetch('public')(url), isRefusal('address'));
+  }
+  const seen = lines.map((line) => JSON.parse(line));
+  assert.deepEqual(
+    seen.map(({ msg, host, address, port }) => [msg, host, address, port]),
+    [
+      ['outbound address refused', '127.0.0.1', '127.0.0.1', 11_434],
+      ['outbound address refused', '::1', '::1', 11_434],
+      ['outbound address refused', 'inside.example', '10.0.0.7', 11_434],
+    ],
+  );
 });
