@@ -7,7 +7,7 @@ import { replyContext } from '../reply-secrets.ts';
 import type { DuePart } from './claim-parts.ts';
 import type { PartKey, SettledPart } from './outbox-store.ts';
 
-/** Sends of one part: some forty minutes of them. */
+/** Sends of one part: 13 to 27 minutes of them. */
 const MAX_ATTEMPTS = 12;
 const BACKOFF = { firstMs: 1_000, longestMs: 600_000, jitter: 'half' } as const;
 /** Replicas that may die while they send it. */
