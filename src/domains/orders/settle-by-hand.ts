@@ -12,7 +12,10 @@ interface Hands {
 }
 
 /** What the registry shows comes with the next sweep. */
-const UNASKED = { habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }) };
+const UNASKED = {
+  habitsOf: () => ({ autoRenewGraceDays: undefined, requiredContact: [] }),
+  transferOf: async () => undefined,
+};
 
 /** Whose it is, whatever the workspace. */
 export function findAnyOrder({ db }: Pick<Hands, 'db'>, id: string): Promise<OrderRow | undefined> {

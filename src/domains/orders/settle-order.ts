@@ -6,17 +6,10 @@ import { sql } from 'kysely';
 import type { Transaction } from '../../kernel/db/database.ts';
 import type { WaitingChange } from '../changes/index.ts';
 import { appendEvent, appendEvents } from '../events/index.ts';
-import {
-  type DomainRow,
-  dropAcquisition,
-  EXPIRY_TOLERANCE_MS,
-  endOfPaidTerm,
-  lockDomain,
-  reported,
-} from '../portfolio/index.ts';
+import { type DomainRow, dropAcquisition, endOfPaidTerm, lockDomain, reported } from '../portfolio/index.ts';
 import { getRegistrant, missingContact, registrantAtRegistry } from '../registrant.ts';
 import { expectMessages } from '../registry/duties.ts';
-import type { Registry, RegistryDomain } from '../registry/registry.ts';
+import { type Registry, type RegistryDomain, RegistryUnavailable } from '../registry/registry.ts';
 import { memberOf } from '../registry/routing-registry.ts';
 import { addDays, addYears } from '../registry/term.ts';
 import { capture, release } from '../wallet/index.ts';
@@ -26,15 +19,17 @@ import { takeApplication } from './applications.ts';
 import type { OrderDependencies } from './dependencies.ts';
 import { nextLookAfterFailure } from './failed-acquisitions.ts';
 import { factsOf, type OrderFailure, type OrderRow } from './order.ts';
+import { expiryOf, mayBeAbsorbed, paidUntil, restoredUntil } from './paid-until.ts';
 import { openRefund, recordDecline } from './pay-order.ts';
 import { endOrder, updateOrder } from './store.ts';
 
 interface Settlement extends Pick<OrderDependencies, 'db' | 'clock'> {
-  readonly registry: Pick<Registry, 'habitsOf'>;
+  readonly registry: Pick<Registry, 'habitsOf' | 'transferOf'>;
 }
 
 interface RecordParts extends Pick<Settlement, 'registry'> {
   readonly now: Date;
+  readonly transferredUntil: Date | undefined;
 }
 
 /**
@@ -47,12 +42,13 @@ export async function completeOrder(
   info: RegistryDomain | undefined,
 ): Promise<OrderRow | undefined> {
   const now = deps.clock.now();
+  const transferredUntil = await askTransferredUntil(deps.registry, order, now);
   return deps.db.transaction(async (tx) => {
     const db = workspaceDb(tx, order.workspace_id);
     await lockDomain(db, order.domain_id);
     const ended = await endOrder(db, order.id, { now });
     if (ended === undefined) return undefined;
-    const term = await recordTerm(tx, order, info, { registry: deps.registry, now });
+    const term = await recordTerm(tx, order, info, { registry: deps.registry, now, transferredUntil });
     // The wallet comes last: all orders of the workspace wait for its row.
     await Promise.all([
       tellCompleted(tx, ended, term),
@@ -60,6 +56,22 @@ export async function completeOrder(
     ]);
     return ended;
   });
+}
+
+/** Only where the end of the term does not tell alone what the transfer has added. */
+async function askTransferredUntil(
+  registry: Settlement['registry'],
+  order: OrderRow,
+  now: Date,
+): Promise<Date | undefined> {
+  if (!mayBeAbsorbed(order, registry.habitsOf(order.name), now)) return undefined;
+  try {
+    const transfer = await registry.transferOf(order.name);
+    return transfer?.isOurs !== true || transfer.expiresAt === undefined ? undefined : new Date(transfer.expiresAt);
+  } catch (error) {
+    if (error instanceof RegistryUnavailable) return undefined;
+    throw error;
+  }
 }
 
 const GAINED = {
@@ -104,7 +116,8 @@ async function recordPaidTerm(
   info: RegistryDomain | undefined,
   parts: RecordParts,
 ): Promise<Term | undefined> {
-  const until = paidUntil(order, info, parts.now);
+  const habits = parts.registry.habitsOf(order.name);
+  const until = paidUntil(order, { ...parts, info, habits });
   const shown = expiryOf(info) ?? until;
   return workspaceDb(tx, order.workspace_id)
     .updateTable('domains')
@@ -112,7 +125,7 @@ async function recordPaidTerm(
       ...(info === undefined ? {} : reported(info, parts)),
       state: 'active',
       billed_until: until,
-      expires_at: endOfPaidTerm(parts.registry.habitsOf(order.name), until, shown),
+      expires_at: endOfPaidTerm(habits, until, shown),
       renewal_state: order.kind === 'renewal' ? 'renewed' : 'not_due',
       renewal_reason: null,
       renewal_shortfall_cents: null,
@@ -133,7 +146,7 @@ async function ofNewName(
   tx: Transaction,
   { kind, name, workspace_id }: OrderRow,
   info: RegistryDomain | undefined,
-  { now, registry }: { readonly registry: Settlement['registry']; readonly now: Date },
+  { now, registry }: RecordParts,
 ) {
   if (kind !== 'registration' && kind !== 'transfer') return {};
   const habits = registry.habitsOf(name);
@@ -167,8 +180,7 @@ async function recordRestoration(
   const db = workspaceDb(tx, order.workspace_id);
   const row = await db.selectFrom('domains').selectAll().where('id', '=', order.domain_id).executeTakeFirstOrThrow();
   const shown = expiryOf(info) ?? (row.expires_at && addYears(row.expires_at, order.years));
-  // Of a name whose term had ended the registry has renewed what was paid for.
-  const until = order.years > 0 && shown !== null ? shown : row.billed_until;
+  const until = restoredUntil(row, order, { ...parts, info });
   return db
     .updateTable('domains')
     .set({
@@ -223,24 +235,6 @@ function wanting(change: WaitingChange, now: Date) {
     change_wanted_at: now,
     change_look_at: now,
   };
-}
-
-/** A renewal pays for its years, also where the registry shows more or does not show them yet; anything else for what it has led to. */
-function paidUntil(
-  { from_expires_at: from, kind, years }: OrderRow,
-  info: RegistryDomain | undefined,
-  now: Date,
-): Date {
-  const target = addYears(from ?? now, years);
-  const shown = expiryOf(info);
-  if (shown === undefined) return target;
-  const isAbout = Math.abs(shown.getTime() - target.getTime()) <= EXPIRY_TOLERANCE_MS;
-  return kind !== 'renewal' || isAbout ? shown : target;
-}
-
-/** Undefined: the registry does not show it. */
-function expiryOf(info: RegistryDomain | undefined): Date | undefined {
-  return info?.expiresAt === undefined ? undefined : new Date(info.expiresAt);
 }
 
 /** The registry has accepted it and will report its end later; `applicationId`: as what. */

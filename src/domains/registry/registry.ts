@@ -287,6 +287,8 @@ export interface RegistryTransfer {
   readonly requestedAt: string;
   /** While it is pending, when the registry approves it by itself; afterwards, when it ended. */
   readonly actsAt: string;
+  /** The end of the term that it leads, or has led, to, where the registry tells (RFC 5731 3.2.4). */
+  readonly expiresAt?: string;
 }
 
 export type TransferDecision = 'approve' | 'reject';

@@ -13,6 +13,7 @@ import {
 } from '../../../../test/support/epp.ts';
 import { DAY_MS, done } from '../../../../test/support/simulated-registry.ts';
 import type { SingleRegistry } from '../registry.ts';
+import { addYears } from '../term.ts';
 
 const dsRecord = { keyTag: 12_345, algorithm: 13, digestType: 2, digest: 'AB'.repeat(32) };
 
@@ -146,6 +147,7 @@ test('a renewal moves the expiry that it names, once', async () => {
 
 test('a transfer needs the auth code, is pending, and ends with a message', async () => {
   const command = { name: 'taken-mine.com', transactionId: 'tra-1', authCode: 'simulated-auth', years: 1 };
+  const { expiresAt: before = '' } = await infoOf(command.name);
   assert.equal(rejectionOf(await registry.transfer({ ...command, authCode: 'not-it-at-all' })), 'bad_auth_code');
   assert.deepEqual(await registry.transfer(command), { kind: 'pending' });
   assert.equal(rejectionOf(await registry.transfer(command)), 'pending_transfer');
@@ -153,7 +155,8 @@ test('a transfer needs the auth code, is pending, and ends with a message', asyn
   const begun = epp.clock.now();
   const actsAt = new Date(begun.getTime() + 5 * DAY_MS).toISOString();
   const requestedBy = epp.ours.registrarId;
-  const asked = { isOurs: true, requestedBy, requestedAt: begun.toISOString(), actsAt };
+  const expiresAt = addYears(new Date(before), 1).toISOString();
+  const asked = { isOurs: true, requestedBy, requestedAt: begun.toISOString(), actsAt, expiresAt };
   assert.deepEqual(await registry.transferOf(command.name), { ...asked, state: 'pending' });
   assert.equal(await registry.transferOf('taken-by-nobody.com'), undefined);
   epp.clock.advance(6 * DAY_MS);

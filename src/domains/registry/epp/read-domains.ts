@@ -308,13 +308,16 @@ export async function queryTransfer(link: RegistryLink, name: string): Promise<R
   const response = await link.askRepeatable({ kind: 'domain:transfer', operation: 'query', name });
   if (NO_TRANSFER.includes(response.code)) return undefined;
   if (!isSuccess(response.code)) throw refusalOf(response);
-  const { status, requestedBy, requestedAt, actedAt } = readTransfer(requireData(response, DOMAIN, 'trnData'));
+  const { status, requestedBy, requestedAt, actedAt, expiresAt } = readTransfer(
+    requireData(response, DOMAIN, 'trnData'),
+  );
   return {
     isOurs: requestedBy === link.rules.clientId,
     state: TRANSFER_STATES[status] ?? 'cancelled',
     requestedBy,
     requestedAt: new Date(requestedAt).toISOString(),
     actsAt: new Date(actedAt).toISOString(),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
   };
 }
 

@@ -52,13 +52,14 @@ export function registryDomainOf(info: DomainInfo, registrarId: string): Registr
 }
 
 export function registryTransferOf(transfer: DomainTransfer, registrarId: string): RegistryTransfer {
-  const { actedAt, requestedAt, requestedBy, status } = transfer;
+  const { actedAt, expiresAt, requestedAt, requestedBy, status } = transfer;
   return {
     isOurs: requestedBy === registrarId,
     state: transferStates[status],
     requestedBy,
     requestedAt: requestedAt.toISOString(),
     actsAt: actedAt.toISOString(),
+    expiresAt: expiresAt.toISOString(),
   };
 }
 

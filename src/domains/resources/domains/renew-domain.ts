@@ -12,6 +12,9 @@ import type { DomainDependencies } from './dependencies.ts';
 import type { RenewalOrder } from './schema.ts';
 import { agreePrice, answerSpending, instrumentOf } from './spend.ts';
 
+/** After a registration or a transfer a registry may show another end for a while. */
+const SHOWN_WITHIN_MS = 86_400_000;
+
 export function renewDomain(deps: DomainDependencies) {
   return async (request: WorkspaceTurn<{ params: { name: string }; body: RenewalOrder }>) =>
     answerSpending(deps, request, 200, (deadline) => renew(deps, request, deadline));
@@ -55,7 +58,7 @@ async function renew(
  * As the registry shows it now: a renewal names the expiry that it moves. While the registry does not answer, or does not show it, as it did
  * last: it refuses a renewal of a term that has moved since, and nothing is charged then.
  */
-async function endOfTerm({ registry }: DomainDependencies, row: DomainRow): Promise<Date> {
+async function endOfTerm({ clock, registry }: DomainDependencies, row: DomainRow): Promise<Date> {
   let info: RegistryDomain | undefined;
   try {
     info = await registry.info(row.name, { timeoutMs: READ_MS });
@@ -72,7 +75,10 @@ async function endOfTerm({ registry }: DomainDependencies, row: DomainRow): Prom
   }
   if (row.state === 'active' && info?.isOurs === true) {
     if (info.expiresAt !== undefined) {
-      return endOfPaidTerm(registry.habitsOf(row.name), row.billed_until, new Date(info.expiresAt));
+      const shown = new Date(info.expiresAt);
+      const habits = registry.habitsOf(row.name);
+      requireCurrent(row, shown, { isRenewedByItself: habits.autoRenewGraceDays !== undefined, now: clock.now() });
+      return endOfPaidTerm(habits, row.billed_until, shown);
     }
     if (isKnownEnd(row, row.expires_at)) return row.expires_at;
     const message = `The registry does not show now when the term of ${row.name} ends. Nothing was charged; repeat the call.`;
@@ -84,9 +90,27 @@ async function endOfTerm({ registry }: DomainDependencies, row: DomainRow): Prom
 }
 
 /** Not less than was paid for: that was wrong, or is about to change, and an order that moves it would seem to be done already. */
-function isKnownEnd({ billed_until: paidUntil, state }: DomainRow, end: Date | null): end is Date {
-  if (state !== 'active' || end === null) return false;
-  return paidUntil === null || end.getTime() >= paidUntil.getTime() - EXPIRY_TOLERANCE_MS;
+function isKnownEnd(row: DomainRow, end: Date | null): end is Date {
+  return row.state === 'active' && end !== null && !isLessThanPaid(row, end);
+}
+
+function isLessThanPaid({ billed_until: paidUntil }: DomainRow, end: Date): boolean {
+  return paidUntil !== null && end.getTime() < paidUntil.getTime() - EXPIRY_TOLERANCE_MS;
+}
+
+/** A renewal of an end that is wrong for a while would seem to be done as soon as it is right, and buy nothing. */
+function requireCurrent(
+  row: DomainRow,
+  shown: Date,
+  { isRenewedByItself, now }: { readonly isRenewedByItself: boolean; readonly now: Date },
+): void {
+  if (!isLessThanPaid(row, shown)) return;
+  const isNew = now.getTime() - row.registrant_since.getTime() < SHOWN_WITHIN_MS;
+  // Else it may stay so, and the name is renewed from there; but a registry that renews by itself shows no end that is over.
+  if (!isNew && !(isRenewedByItself && shown <= now)) return;
+  throw new ApiError('internal', {
+    message: `The registry does not show yet until when ${row.name} is paid for. Nothing was charged; repeat the call.`,
+  });
 }
 
 function requireWithinCap(
