@@ -13,7 +13,7 @@ export async function checkPlayMoney(config: Pick<Config, 'domains'>, db: Databa
   return judgePlay(await findPlay(db), explainHolding);
 }
 
-function judgePlay({ credits, names, orderIds }: Play, explain: (orderId: string) => string): Finding[] {
+export function judgePlay({ credits, names, orderIds }: Play, explain: (orderId: string) => string): Finding[] {
   const [first] = orderIds;
   if (first !== undefined) {
     const detail = `${orderIds.length === 1 ? 'an order holds' : `${orderIds.length} orders hold`} play money, and the domain service does not start`;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkNode } from './check-machine.ts';
+import { judgePlay } from './check-play-money.ts';
 import { judgeVerification } from './check-registries.ts';
 import { judgeClock, judgeVector } from './check-store.ts';
 
@@ -56,4 +57,21 @@ test('generic TLDs whose registrants are not verified are named, to an accredite
   assert.equal(judgeVerification([off], undefined)[0]?.status, 'ok');
   const many = Array.from({ length: 12 }, (_, index) => ({ tld: `tld${index}x` }));
   assert.match(judgeVerification(many, undefined)[0]?.detail ?? '', /tld9x and 2 more$/);
+});
+
+test('what a real registry would end is a warning, and an order that holds play money fails', () => {
+  const explain = (id: string) => `end ${id}`;
+  const spent = [{ workspaceId: 'wsp_1', leftCents: 0 }];
+  const left = [...spent, { workspaceId: 'wsp_2', leftCents: 8_810 }];
+  assert.deepEqual(judgePlay({ credits: spent, names: 0, orderIds: [] }, explain), []);
+  const [warned] = judgePlay({ credits: left, names: 2, orderIds: [] }, explain);
+  assert.deepEqual(
+    [warned?.status, warned?.detail.includes('88.10 EUR of play credit and 2 names')],
+    ['warning', true],
+  );
+  const [held] = judgePlay({ credits: left, names: 2, orderIds: ['ord_1', 'ord_2'] }, explain);
+  assert.deepEqual(
+    [held?.status, held?.detail, held?.fix],
+    ['failed', '2 orders hold play money, and the domain service does not start', 'end ord_1'],
+  );
 });
