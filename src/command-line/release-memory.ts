@@ -10,7 +10,11 @@ import { runInNewContext } from 'node:vm';
 const LOOK_EVERY_MS = 10_000;
 /** Of the time since the last look in which the event loop did anything. */
 const REST_SHARE = 0.15;
+/** Of it that the thread computed: where others have the processors, what takes a process at rest little takes it long. */
+const REST_COMPUTED_SHARE = 0.05;
 const GROWTH_BYTES = 32 * 1_048_576;
+/** What a collection finds to be finished with is garbage for the next one. After these it stays. */
+const RELEASES_IN_A_ROW = 2;
 
 type CollectGarbage = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' | 'regular' }) => void;
 
@@ -42,7 +46,7 @@ export interface ReleaseSteps {
   readonly afterStart: () => void;
   /** Once, when the process has come to rest. */
   readonly atFirstRest: () => void;
-  /** Whenever the process rests and has grown. */
+  /** Whenever the process rests and has grown; once more at the next look where that did not help. */
   readonly atRest: () => void;
   /** Default 10,000. */
   readonly lookEveryMs?: number;
@@ -55,9 +59,10 @@ export function releaseMemoryNowAndThen(steps: ReleaseSteps): { stop(): void } {
   let smallest: number | undefined;
   let isReleased = false;
   let hasRested = false;
-  let seen = performance.eventLoopUtilization();
+  let releases = 0;
+  let seen = lookAtThread();
   const timer = setInterval(() => {
-    const isAtRest = performance.eventLoopUtilization(seen).utilization <= REST_SHARE;
+    const isAtRest = hasRestedSince(seen);
     if (isAtRest && !hasRested) {
       hasRested = true;
       atFirstRest();
@@ -67,10 +72,34 @@ export function releaseMemoryNowAndThen(steps: ReleaseSteps): { stop(): void } {
       isReleased = true;
       afterStart();
     } else if (isAtRest && smallest !== undefined && resident - smallest >= GROWTH_BYTES) {
-      smallest = undefined;
+      releases += 1;
+      if (releases === RELEASES_IN_A_ROW) smallest = undefined;
       atRest();
-    } else smallest = Math.min(smallest ?? resident, resident);
-    seen = performance.eventLoopUtilization();
+    } else {
+      releases = 0;
+      smallest = Math.min(smallest ?? resident, resident);
+    }
+    seen = lookAtThread();
   }, lookEveryMs).unref();
   return { stop: () => clearInterval(timer) };
+}
+
+interface ThreadLook {
+  readonly loop: ReturnType<typeof performance.eventLoopUtilization>;
+  readonly computed: NodeJS.CpuUsage;
+  readonly atMs: number;
+}
+
+function lookAtThread(): ThreadLook {
+  return {
+    loop: performance.eventLoopUtilization(),
+    computed: process.threadCpuUsage(),
+    atMs: performance.now(),
+  };
+}
+
+function hasRestedSince({ loop, computed, atMs }: ThreadLook): boolean {
+  if (performance.eventLoopUtilization(loop).utilization <= REST_SHARE) return true;
+  const { user, system } = process.threadCpuUsage(computed);
+  return (user + system) / 1_000 <= REST_COMPUTED_SHARE * (performance.now() - atMs);
 }
