@@ -24,7 +24,7 @@ const KINDS: Readonly<Record<string, (answer: ComposedAnswer) => Iterable<Messag
 };
 const CHARS = 262_144;
 const TRIES = 3;
-const STALL_MS = 50;
+const STALL_MS = 100;
 
 /** Of all steps to the next part, the longest; each counts with the least of some tries. */
 function longestStepMs(compose: () => Iterable<MessagePart>): number {

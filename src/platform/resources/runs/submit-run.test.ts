@@ -77,7 +77,10 @@ test('a run whose smith has been archived takes nothing and is not replayed; it 
   const paused = await pauseOn(smith, 'Call the tool weather with {} and call the tool clock with {}');
   const [first] = paused.output.tool_calls;
   assert.equal((await smith.project.delete(`/v1/smiths/${smith.id}`)).status, 204);
-  const frames = await (await smith.events(paused.id)).text();
+  const run = await eventually(async () => {
+    const now = await smith.get(paused.id);
+    return now.status === 'cancelled' ? now : undefined;
+  }, 'what waited is cancelled');
   for (const [id, answer] of [
     [paused.id, result(first.id)],
     [done.id, result('call_none')],
@@ -87,8 +90,8 @@ test('a run whose smith has been archived takes nothing and is not replayed; it 
   }
   const replayed = await smith.project.post(`${smith.runs}/${done.id}/replay`);
   assert.deepEqual([replayed.status, replayed.body.error?.code], [404, 'not_found']);
-  assert.deepEqual(await smith.get(paused.id), paused);
-  assert.equal(await (await smith.events(paused.id)).text(), frames);
+  assert.deepEqual(run.input, paused.input);
+  assert.match(await (await smith.events(paused.id)).text(), /run\.cancelled/);
 });
 
 test('a streamed submission shows what follows it, numbered beyond the pause', async () => {
