@@ -61,8 +61,8 @@ export interface FakeStripe extends StripeState {
   signEvent(type: string, object: object, options?: SigningOptions): SignedEvent;
   /** Whatever these bytes are. */
   signText(payload: string, options?: Omit<SigningOptions, 'id'>): SignedEvent;
-  /** As a day later. */
-  forgetKeys(): void;
+  /** As a day later: those that it was given before this time of `performance.now()`. Default: all. */
+  forgetKeys(givenBeforeMs?: number): void;
   /** What was charged and not given back. */
   netCents(): number;
   close(): Promise<void>;
@@ -82,6 +82,7 @@ export interface SignedEvent {
 }
 
 interface KeptAnswer {
+  readonly givenAtMs: number;
   readonly fingerprint: string;
   readonly reply: StripeReply | undefined;
 }
@@ -132,7 +133,7 @@ export async function startStripe(): Promise<FakeStripe> {
     if (before?.reply !== undefined) return before.reply;
     const done = serveStripe(state, asked);
     const reply = fault === 'fail' ? errorReply(500, { type: 'api_error', message: 'An error occurred.' }) : done;
-    if (!done.isInvalid) kept.set(key, { fingerprint, reply });
+    if (!done.isInvalid) kept.set(key, { givenAtMs: performance.now(), fingerprint, reply });
     return reply;
   };
 
@@ -190,7 +191,9 @@ export async function startStripe(): Promise<FakeStripe> {
       return signText(JSON.stringify({ id, object: 'event', type, data: { object } }), options);
     },
     signText,
-    forgetKeys: () => kept.clear(),
+    forgetKeys(givenBeforeMs = Number.POSITIVE_INFINITY) {
+      for (const [key, { givenAtMs }] of kept) if (givenAtMs < givenBeforeMs) kept.delete(key);
+    },
     netCents: () => {
       const charged = [...state.intents.values()].filter(({ status }) => status === 'succeeded');
       const given = [...state.refunds.values()].filter(({ status }) => status !== 'failed');

@@ -42,6 +42,8 @@ interface Customer {
 
 const CUSTOMERS = 4;
 const LOOK_MS = 20;
+/** For which Stripe keeps a page open. */
+const PAGE_MS = 86_400_000;
 const PATIENCE = 1_500;
 const TRIES = 4;
 const PRICE = 11.9;
@@ -125,21 +127,22 @@ async function buy(till: Till, { random, token }: Customer, number: number): Pro
   await call(till, token, random, (client) => client.patch(`/domains/${domain}/settings`, { auto_renew: false }));
 }
 
-/** Somebody pays on a page, whose address is in the answer, or, where that was lost, in the list. */
+/** Somebody pays on a page, whose address is in the answer, or, where that was lost, in the list. Stripe closes a page after a day. */
 async function topUp(till: Till, { random, token }: Customer, number: number): Promise<void> {
-  const { stripe, tally } = till;
+  const { replicas, stripe, tally } = till;
   const amount = random.integer(5, 60);
   await repeat(till, token, random, (client) =>
     client.post('/wallet/top-ups', { amount }, { 'idempotency-key': `top-up-${number}` }),
   );
   const listed = await call(till, token, random, (client) => client.get('/wallet/top-ups'));
-  for (const { state, url } of listed?.body.top_ups ?? []) {
+  for (const { created_at: createdAt, state, url } of listed?.body.top_ups ?? []) {
     if (state !== 'open') continue;
     const session = stripe.sessions.get(sessionOf(stripe, url)) ?? assert.fail(`Stripe has no page ${url}`);
     if (session.status !== 'open') continue;
     const chance = random.next();
-    if (chance < 0.1) stripe.expireSession(session.id);
-    if (chance < 0.2) continue;
+    const isOver = replicas.now().getTime() - Date.parse(createdAt) >= PAGE_MS;
+    if (chance < 0.1 || isOver) stripe.expireSession(session.id);
+    if (chance < 0.2 || isOver) continue;
     stripe.paySession(session.id, { hasIntent: true });
     tally.paid += 1;
   }

@@ -183,9 +183,11 @@ async function leap(scene: Scene, days: number): Promise<void> {
   });
   const ends = rows[0]?.ends ?? assert.fail('nobody has a name');
   const ms = ends.getTime() - days * DAY_MS - till.replicas.now().getTime();
-  if (ms > 0) till.replicas.advance(ms);
-  // A day has passed at Stripe, too; not before what was under way has had its answer.
-  setTimeout(() => till.stripe.forgetKeys(), OCCASION_MS).unref();
+  if (ms <= 0) return;
+  const leaptAtMs = performance.now();
+  till.replicas.advance(ms);
+  // A day has passed at Stripe, too, for what was asked before; and not until that has had its answer.
+  if (ms >= DAY_MS) setTimeout(() => till.stripe.forgetKeys(leaptAtMs), OCCASION_MS).unref();
 }
 
 /** Nobody fails any more, nobody pays any more, and Stripe tells again what was decided: all that is under way comes to its end. */
