@@ -34,6 +34,7 @@ export interface FakeRefund {
   readonly object: 'refund';
   readonly amount: number;
   readonly payment_intent: string;
+  readonly metadata: Record<string, string>;
   status: string;
 }
 
@@ -206,6 +207,7 @@ function createRefund(state: StripeState, { body }: StripeRequest): StripeReply 
     object: 'refund',
     amount,
     payment_intent: intent.id,
+    metadata: membersOf(body, 'metadata'),
     status: 'succeeded',
   };
   state.refunds.set(refund.id, refund);

@@ -370,8 +370,12 @@ test('a card is charged for all of it, and has back what a lost application does
   try {
     const workspace = await service.owner();
     const id = await applyFor(workspace, 'reject-card.com', { payment_method: 'pm_card_visa' });
+    // The first answer is lost, and the second time it is Stripe that fails, when the money is on its way.
+    for (const fault of ['drop_before', 'drop_before', 'fail'] as const) {
+      stripe.failNextPost('/v1/refunds', 'payment_intent', fault);
+    }
     await becomes(service, workspace, id, 'Failed');
-    await service.later(HOUR_MS);
+    for (let sweep = 0; sweep < 4; sweep += 1) await service.later(HOUR_MS);
     const cents = (amounts: Iterable<{ amount: number }>) => [...amounts].map(({ amount }) => amount);
     assert.deepEqual(cents(stripe.intents.values()), [CENTS]);
     assert.deepEqual(cents(stripe.refunds.values()), [REGISTRATION_CENTS]);

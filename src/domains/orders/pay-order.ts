@@ -134,42 +134,43 @@ const REFUNDS_AT_ONCE = 20;
 
 /**
  * Sends the refunds that are open, in every workspace, oldest first. One that the payment provider refuses is logged and kept
- * as declined: a person has to give that money back. Each try has a key of its own, since the payment provider keeps a failure of
- * its own under a key like any answer: a charge is refunded whole, and it refuses to give back more than that.
+ * as declined: a person has to give that money back. One that it failed to make is asked for as another attempt.
  */
 export async function sendRefunds(deps: OrderDependencies): Promise<void> {
   const { db, payments, clock, logger } = deps;
   for (const refund of await listOpenRefunds(systemDb(db))) {
     const outcome = await payments.refund({
-      idempotencyKey: `${refund.id}:refund:${refund.attempt}`,
+      id: refund.id,
+      attempt: refund.attempt,
+      requestedAt: refund.created_at,
       reference: refund.provider_reference ?? '',
       amountCents: refund.amount_cents,
     });
     if (outcome.kind === 'declined') {
       logger.error({ payment: refund.id, order: refund.order_id, failure: outcome.failure }, 'a refund was refused');
     }
-    const done = { succeeded: 'succeeded', declined: 'declined', unknown: 'open' } as const;
+    const done = { succeeded: 'succeeded', declined: 'declined', unknown: 'open', failed: 'open' } as const;
     await workspaceDb(db, refund.workspace_id)
       .updateTable('payments')
       .set({
         state: done[outcome.kind],
         // The next sweep begins with others.
         updated_at: clock.now(),
-        ...(outcome.kind === 'unknown' ? { attempt: refund.attempt + 1 } : {}),
+        ...(outcome.kind === 'failed' ? { attempt: refund.attempt + 1 } : {}),
         ...(outcome.kind === 'declined' ? { failure: json(outcome.failure) } : {}),
       })
       .where('id', '=', refund.id)
       .where('state', '=', 'open')
       .execute();
     // The payment provider is unreachable: orders wait for this sweep, and each further call would time out too.
-    if (outcome.kind === 'unknown') return;
+    if (done[outcome.kind] === 'open') return;
   }
 }
 
 function listOpenRefunds(db: SystemDb) {
   return db
     .selectFrom('payments')
-    .select(['workspace_id', 'id', 'order_id', 'attempt', 'provider_reference', 'amount_cents'])
+    .select(['workspace_id', 'id', 'order_id', 'attempt', 'provider_reference', 'amount_cents', 'created_at'])
     .where('kind', '=', 'refund')
     .where('state', '=', 'open')
     .orderBy('updated_at')

@@ -4,7 +4,7 @@ import { type FakeStripe, type StripeFault, startStripe } from '../../../../test
 import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
-import type { ChargeRequest, Instrument, PaymentFailure } from './payments.ts';
+import type { ChargeRequest, Instrument, PaymentFailure, RefundRequest } from './payments.ts';
 import { createStripePayments } from './stripe-payments.ts';
 import { unconfiguredPayments } from './unconfigured-payments.ts';
 
@@ -163,24 +163,65 @@ describe('a charge', () => {
 });
 
 describe('a refund', () => {
-  test('gives the money back once, however often it is asked for', async () => {
-    const before = stripe.netCents();
+  const refundOf = (reference: string, amountCents: number): RefundRequest => ({
+    id: mintId('pay'),
+    attempt: 0,
+    requestedAt: new Date(),
+    reference,
+    amountCents,
+  });
+  const charge = async () => {
     const charged = await payments.charge(chargeOf('pm_card_visa'));
     assert.ok(charged.kind === 'succeeded');
-    const request = { idempotencyKey: mintId('pay'), reference: charged.reference, amountCents: 1_299 };
+    return charged.reference;
+  };
+  const lastRefund = () => [...stripe.refunds.keys()].at(-1);
+
+  test('gives the money back once, however often it is asked for', async () => {
+    const before = stripe.netCents();
+    const reference = await charge();
+    const request = refundOf(reference, 1_299);
     stripe.failNext('drop_after', 'drop_after');
     assert.equal((await payments.refund(request)).kind, 'unknown');
-    const done = await payments.refund(request);
-    assert.deepEqual(done, { kind: 'succeeded', reference: [...stripe.refunds.keys()].at(-1) });
+    assert.deepEqual(await payments.refund(request), { kind: 'succeeded', reference: lastRefund() });
     assert.equal(stripe.netCents(), before);
-    const again = await payments.refund({ ...request, idempotencyKey: mintId('pay') });
-    assert.deepEqual(again, { kind: 'succeeded', reference: charged.reference });
+    const again = await payments.refund({ ...request, id: mintId('pay') });
+    assert.deepEqual(again, { kind: 'succeeded', reference });
     assert.equal(stripe.netCents(), before);
   });
 
+  for (const [why, fault, repeated] of [
+    ['whose answer is lost', 'drop_after', {}],
+    ['whose answer is lost for a day', 'drop_after', { requestedAt: new Date(Date.now() - 25 * 3_600_000) }],
+    ['that Stripe gave, and kept as its own failure', 'fail', { attempt: 1 }],
+    ['that Stripe has not given', 'unavailable', { attempt: 1 }],
+  ] as const) {
+    test(`of a part, ${why}, is given once`, async () => {
+      const before = stripe.netCents();
+      const request = refundOf(await charge(), 400);
+      // A connection that is cut off is tried once more at once.
+      stripe.failNext(...(fault === 'drop_after' ? [fault, fault] : [fault]));
+      const asked = await payments.refund(request);
+      assert.equal(asked.kind, fault === 'drop_after' ? 'unknown' : 'failed');
+      if ('requestedAt' in repeated) stripe.forgetKeys();
+      assert.deepEqual(await payments.refund({ ...request, ...repeated }), {
+        kind: 'succeeded',
+        reference: lastRefund(),
+      });
+      assert.equal(stripe.netCents(), before + 899);
+    });
+  }
+
+  test('that the card did not take after all is declined, and not given again', async () => {
+    const request = refundOf(await charge(), 400);
+    stripe.failNext('drop_after', 'drop_after');
+    await payments.refund(request);
+    stripe.failRefund(lastRefund() ?? '');
+    assert.equal((await payments.refund({ ...request, attempt: 1 })).kind, 'declined');
+  });
+
   test('of a charge that Stripe does not know is declined', async () => {
-    const outcome = await payments.refund({ idempotencyKey: mintId('pay'), reference: 'pi_none', amountCents: 100 });
-    assert.equal(outcome.kind, 'declined');
+    assert.equal((await payments.refund(refundOf('pi_none', 100))).kind, 'declined');
   });
 });
 
@@ -228,7 +269,7 @@ describe('a top-up', () => {
 test('without a payment provider everything is declined as unconfigured', async () => {
   const outcomes = [
     await unconfiguredPayments.charge(chargeOf('pm_card_visa')),
-    await unconfiguredPayments.refund({ idempotencyKey: 'k', reference: 'r', amountCents: 1 }),
+    await unconfiguredPayments.refund({ id: 'i', attempt: 0, requestedAt: new Date(), reference: 'r', amountCents: 1 }),
   ];
   for (const outcome of outcomes) {
     assert.equal(outcome.kind === 'declined' && outcome.failure.kind, 'payments_unconfigured');

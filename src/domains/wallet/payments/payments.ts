@@ -11,6 +11,9 @@ export type ChargeOutcome =
   | { readonly kind: 'declined'; readonly failure: PaymentFailure }
   | { readonly kind: 'unknown'; readonly reason: string };
 
+/** `failed`: the payment provider failed and did nothing, and would say so again under the key: repeat the call as another attempt. */
+export type RefundOutcome = ChargeOutcome | { readonly kind: 'failed'; readonly reason: string };
+
 export interface PaymentFailure {
   /** `card_declined` is answered with 402, every other kind with 422. */
   readonly kind:
@@ -43,7 +46,12 @@ export interface ChargeRequest {
 }
 
 export interface RefundRequest {
-  readonly idempotencyKey: string;
+  /** Ours. The payment provider keeps it with the refund. */
+  readonly id: string;
+  /** Counts those that `failed`. Each has an idempotency key of its own. */
+  readonly attempt: number;
+  /** When it was asked for the first time, as of a charge. */
+  readonly requestedAt: Date;
   /** `reference` of the charge. */
   readonly reference: string;
   readonly amountCents: number;
@@ -107,7 +115,7 @@ export interface Payments {
   /** Never throws; without configuration it is declined with `payments_unconfigured`. */
   charge(request: ChargeRequest): Promise<ChargeOutcome>;
   /** Never throws. */
-  refund(request: RefundRequest): Promise<ChargeOutcome>;
+  refund(request: RefundRequest): Promise<RefundOutcome>;
   /** Throws ApiError `payment_failed` when it cannot be opened. */
   openTopUp(request: TopUpRequest): Promise<TopUp>;
   /** Throws when there is no answer. */

@@ -27,6 +27,7 @@ import type {
   ChargeRequest,
   PaymentFailure,
   Payments,
+  RefundOutcome,
   RefundRequest,
   TopUpRequest,
 } from './payments.ts';
@@ -34,6 +35,8 @@ import { listDisputes, listPages, readStripeEvent } from './stripe-disputes.ts';
 import { failureOf } from './stripe-errors.ts';
 
 const SHARED_TOKEN_VERSION = '2026-04-22.preview';
+/** Refunds of one charge, in a page. */
+const LISTED = 100;
 export interface StripePaymentsOptions extends StripeAccount {
   /** Absent: no event is believed. */
   readonly webhookSecret?: string | undefined;
@@ -51,7 +54,7 @@ export function createStripePayments(options: StripePaymentsOptions): Payments {
   return {
     isConfigured: true,
     charge: (request) => charge(stripe, logger, clock, request),
-    refund: (request) => refund(stripe, logger, request),
+    refund: (request) => refund(stripe, logger, clock, request),
     async openTopUp(request) {
       try {
         const { id, url } = await createSession(stripe, returnUrl, request);
@@ -203,21 +206,45 @@ async function findCharge(
   }
 }
 
-async function refund(stripe: Stripe, logger: Logger, request: RefundRequest): Promise<ChargeOutcome> {
-  const { idempotencyKey, reference, amountCents } = request;
+async function refund(stripe: Stripe, logger: Logger, clock: Clock, request: RefundRequest): Promise<RefundOutcome> {
+  const { id, attempt, reference, amountCents, requestedAt } = request;
   try {
-    const made = await stripe.refunds.create({ payment_intent: reference, amount: amountCents }, { idempotencyKey });
-    // A card's refund counts as done once Stripe has accepted it.
-    if (made.status === 'succeeded' || made.status === 'pending') return { kind: 'succeeded', reference: made.id };
-    if (made.status === 'requires_action') return { kind: 'unknown', reason: 'the refund waits for its receiver' };
-    return { kind: 'declined', failure: { kind: 'invalid_instrument', message: 'The card takes no refund.' } };
+    const mayBeThere = attempt > 0 || isKeyForgotten(clock, requestedAt);
+    const made = mayBeThere ? await findRefund(stripe, request) : undefined;
+    if (made !== undefined) return outcomeOf(made);
+    const params = { payment_intent: reference, amount: amountCents, metadata: { [REFUND_ID]: id } };
+    return outcomeOf(await stripe.refunds.create(params, { idempotencyKey: `${id}:refund:${attempt}` }));
   } catch (error) {
     if (error instanceof Stripe.errors.StripeError && error.code === 'charge_already_refunded') {
       return { kind: 'succeeded', reference };
     }
     reportStripeError(logger, error, 'a refund');
+    if (isKeptUnderKey(error)) return { kind: 'failed', reason: reasonOf(error) };
     const failure = failureOf(error);
     return failure === undefined ? { kind: 'unknown', reason: reasonOf(error) } : { kind: 'declined', failure };
+  }
+}
+
+/** In a refund's metadata: our id of it. A key that Stripe keeps a failure of its own under does not tell what was done. */
+const REFUND_ID = 'refund_id';
+
+async function findRefund(stripe: Stripe, { id, reference }: RefundRequest): Promise<Stripe.Refund | undefined> {
+  for await (const one of stripe.refunds.list({ payment_intent: reference, limit: LISTED })) {
+    if (one.metadata?.[REFUND_ID] === id) return one;
+  }
+  return undefined;
+}
+
+function outcomeOf({ id, status }: Stripe.Refund): RefundOutcome {
+  switch (status) {
+    // A card's refund counts as done once Stripe has accepted it.
+    case 'succeeded':
+    case 'pending':
+      return { kind: 'succeeded', reference: id };
+    case 'requires_action':
+      return { kind: 'unknown', reason: 'the refund waits for its receiver' };
+    default:
+      return { kind: 'declined', failure: { kind: 'invalid_instrument', message: 'The card takes no refund.' } };
   }
 }
 
