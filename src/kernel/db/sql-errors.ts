@@ -7,6 +7,7 @@ export const sqlState = {
   deadlockDetected: '40P01',
   lockNotAvailable: '55P03',
   queryCanceled: '57014',
+  undefinedTable: '42P01',
   stalePlan: '0A000',
 } as const;
 

@@ -11,6 +11,8 @@ interface Data {
   readonly n: number;
 }
 
+/** Of the queues: the program's own, and then that of pg-boss. */
+const READ_AT_START = 2;
 const silent: JobsLogger = { warn: () => undefined, error: () => undefined };
 
 /** Collects runs, and resolves when there are as many as wanted. */
@@ -81,6 +83,37 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     assert.deepEqual({ id: run?.id, data: run?.data, attempt: run?.attempt }, { id, data: { n: 1 }, attempt: 1 });
     await jobs.stop();
     assert.deepEqual(await statesOf(name), ['completed']);
+  });
+
+  it('a process enqueues in a transaction for a queue that another process makes while it starts', async () => {
+    const { db } = current();
+    names += 1;
+    const name = `queue-${names}`;
+    let reads = 0;
+    // What it knows of queues is read when its own start begins: the other one makes this queue just then.
+    const query: Database['query'] = async (statement) => {
+      const answer = await db.query(statement);
+      if (!/from\s+"?jobs"?\."?queue/i.test(statement.text)) return answer as never;
+      reads += 1;
+      if (reads === READ_AT_START) await startQueue(async () => undefined, { name });
+      return answer as never;
+    };
+    const late = new Proxy(db, {
+      get: (target, key) => {
+        if (key === 'query') return query;
+        const value: unknown = Reflect.get(target, key);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const { jobs } = await startQueue(async () => undefined, { name, db: late });
+    assert.ok(reads >= READ_AT_START);
+    await db.transaction(async (tx) => assert.ok(await jobs.enqueue(tx, name, { n: 1 })));
+  });
+
+  it('a process enqueues in a transaction for a queue whose settings it has changed', async () => {
+    const { name } = await startQueue(async () => undefined, { timeoutSeconds: 30 });
+    const { jobs } = await startQueue(async () => undefined, { name, timeoutSeconds: 60 });
+    await current().db.transaction(async (tx) => assert.ok(await jobs.enqueue(tx, name, { n: 1 })));
   });
 
   it('a job of a transaction that rolls back does not exist', async () => {

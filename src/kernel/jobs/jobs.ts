@@ -14,7 +14,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
-import { isUniqueViolation } from '../db/sql-errors.ts';
+import { isUniqueViolation, sqlState, sqlStateOf } from '../db/sql-errors.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import { createAbruptEnds } from './abrupt-ends.ts';
 import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
@@ -171,9 +171,10 @@ class BossJobs implements Jobs {
         for (const runner of this.#runners.values()) runner.wake();
       },
     };
+    const known = await readQueueNames(this.#db);
     const boss = await this.#openBoss(wakeUps);
     await this.#openTables();
-    const created = new Set(await this.#applyQueues(boss));
+    const updated = new Set(await this.#applyQueues(boss));
     await this.#applySchedules(boss);
     for (const [name, { handler, options }] of this.#definitions) {
       const runner = new QueueRunner(boss, name, handler, {
@@ -189,9 +190,9 @@ class BossJobs implements Jobs {
       });
       this.#runners.set(name, runner);
       runner.start();
-      // pg-boss knows those that were there when it started. To know of a queue, too, it asks for it outside of the transaction of
-      // whoever enqueues: better now than then.
-      if (created.has(name)) await runner.takeReady();
+      // pg-boss knows those that were there when it started, and forgets those that it updates. To know of another, it asks for it, which it
+      // may not do in the transaction of whoever enqueues: so it does now. This process or another may have created it meanwhile.
+      if (!known.has(name) || updated.has(name)) await runner.takeReady();
     }
     this.#boss = boss;
     this.#looks = createPeriodicWorker({
@@ -265,7 +266,7 @@ class BossJobs implements Jobs {
     return boss;
   }
 
-  /** Most starts find the queues as they left them: what is the same is left alone. The names of those that were missing. */
+  /** Most starts find the queues as they left them: what is the same is left alone. The names of those that were there and are others now. */
   async #applyQueues(boss: PgBoss): Promise<string[]> {
     let stored = await readQueues(boss);
     const missing = [...this.#definitions].filter(([name]) => !stored.has(name));
@@ -274,12 +275,15 @@ class BossJobs implements Jobs {
     }
     // Another process may have created them meanwhile, with the settings of its release.
     if (missing.length > 0) stored = await readQueues(boss);
+    const updated: string[] = [];
     for (const [name, { options }] of this.#definitions) {
       const settings = this.#queueSettings(options);
       const queue = stored.get(name);
-      if (queue === undefined || !hasSettings(queue, settings)) await boss.updateQueue(name, settings);
+      if (queue !== undefined && hasSettings(queue, settings)) continue;
+      await boss.updateQueue(name, settings);
+      updated.push(name);
     }
-    return missing.map(([name]) => name);
+    return updated;
   }
 
   #queueSettings(options: QueueOptions) {
@@ -317,6 +321,17 @@ class BossJobs implements Jobs {
 
   #requireDefined(name: string): void {
     if (!this.#definitions.has(name)) throw new Error(`the job ${name} is not defined: define() it first`);
+  }
+}
+
+/** None before the first start has installed the queue. */
+async function readQueueNames(db: Database): Promise<ReadonlySet<string>> {
+  try {
+    const { rows } = await db.query<{ name: string }>({ text: `select name from ${schema}.queue`, values: [] });
+    return new Set(rows.map(({ name }) => name));
+  } catch (error) {
+    if (sqlStateOf(error) !== sqlState.undefinedTable) throw error;
+    return new Set();
   }
 }
 
