@@ -12,7 +12,7 @@ import { type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { type BadDay, type ChannelKind, type Deliver, startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
-import { letCalmPass, untilNoneOnTrial } from './trials.ts';
+import { killBetweenTrials, letCalmPass } from './trials.ts';
 
 const MESSAGES = Number(process.env.IRONCRAFT_FAULT_MESSAGES ?? 40);
 const SENDERS = Number(process.env.IRONCRAFT_FAULT_SENDERS ?? Math.max(6, Math.round(MESSAGES / 10)));
@@ -54,11 +54,9 @@ test(`two replicas, ${MESSAGES} messages of ${SENDERS} senders, ${KILLS} kills w
   );
   for (; kill < KILLS; kill += 1) {
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
-    await untilNoneOnTrial(fleet);
     const victim = random.pick(alive);
     alive.splice(alive.indexOf(victim), 1);
-    victim.kill('SIGKILL');
-    assert.equal((await victim.ended).signal, 'SIGKILL', 'it lived until then');
+    await killBetweenTrials(fleet, [victim]);
     alive.push(await fleet.start());
   }
   await writing;

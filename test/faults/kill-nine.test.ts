@@ -15,7 +15,7 @@ import { eventually } from '../support/turns.ts';
 import { auditTurns, countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
-import { untilNoneOnTrial } from './trials.ts';
+import { killBetweenTrials } from './trials.ts';
 import { type DrivenTurn, driveTurns } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -69,6 +69,13 @@ class Battlefield {
     this.kills += 1;
   }
 
+  /** With a database of their own. */
+  async killBetweenTrials(servers: readonly ServerProcess[]): Promise<void> {
+    for (const server of servers) this.#alive.delete(server);
+    await killBetweenTrials(this.#fleet, servers);
+    this.kills += servers.length;
+  }
+
   /**
    * Waits for the turns that are under way. With one process alone nothing tells kills from outside from a turn that ends its
    * process: one that two kills in a row hit before it has done anything would be set aside, as it should be.
@@ -111,10 +118,9 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9: no turn is 
   while (field.kills < KILLS) {
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await untilUnderWay(fleet);
-    await untilNoneOnTrial(fleet);
     const both = random.next() < BOTH_AT_ONCE_SHARE;
     const victims = both ? field.alive : [random.pick(field.alive)];
-    await Promise.all(victims.map((server) => field.kill(server)));
+    await field.killBetweenTrials(victims);
     await Promise.all(victims.map(() => field.start()));
   }
   const turns = await field.settle();

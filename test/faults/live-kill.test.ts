@@ -8,7 +8,7 @@ import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { eventually, FAKE_MODEL } from '../support/turns.ts';
 import { startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
-import { isOneOnTrial, letCalmPass } from './trials.ts';
+import { killBetweenTrials, letCalmPass } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_LIVE_KILLS ?? 2);
 const BEGINNING = 'The first half';
@@ -50,11 +50,9 @@ test(`half an answer becomes the answer, though who showed it is killed, and who
     await eventually(isShown, `the beginning is shown on ${kind}`);
   }
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    const hasBegun = async () =>
-      upstream.requests.length >= kill * showing.length && !(await isOneOnTrial(db)) ? true : undefined;
+    const hasBegun = () => (upstream.requests.length >= kill * showing.length ? true : undefined);
     await eventually(hasBegun, `replica ${kill} goes on with each answer`);
-    alive.kill('SIGKILL');
-    await alive.ended;
+    await killBetweenTrials(fleet, [alive]);
     for (const { kind, live } of showing) assert.deepEqual(live.standing(1), [BEGINNING], kind);
     alive = await fleet.start();
   }

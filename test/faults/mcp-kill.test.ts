@@ -15,7 +15,7 @@ import { eventually, question } from '../support/turns.ts';
 import { countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
-import { isOneOnTrial, letCalmPass, untilNoneOnTrial } from './trials.ts';
+import { killProcesses, killUnlessOnTrial, letCalmPass, untilNoneOnTrial } from './trials.ts';
 import { insist } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
@@ -127,23 +127,17 @@ async function finishTakenOver(project: TestProject): Promise<void> {
   }, 'the turns of before come to an end');
 }
 
-/** Where there are several processes: the next kill sets no turn aside. */
-async function untilNoneIsAtRisk(fleet: Fleet): Promise<void> {
-  if (fleet.db === undefined) return;
-  await letCalmPass(fleet.db);
-  await untilNoneOnTrial(fleet);
-}
-
-/** While it waits for calls to hold, turns of the last kill are taken over, and one may be on trial: then it lets all go on first. */
-async function killHoldingCalls(fleet: Fleet, peer: Peer, kill: () => Promise<void>): Promise<void> {
-  for (let isKilled = false; !isKilled; ) {
-    await untilNoneIsAtRisk(fleet);
-    isKilled = await peer.holdCalls(async () => {
-      if (fleet.db !== undefined && (await isOneOnTrial(fleet.db))) return false;
-      await kill();
-      return true;
-    });
-  }
+/**
+ * Where there are several processes, at a moment when it sets no turn aside. While it waits for calls to hold, turns of the last kill are taken
+ * over, and one may be on trial: then it lets all go on first.
+ */
+async function kill({ db }: Fleet, victims: readonly ServerProcess[], holding: Peer | undefined): Promise<void> {
+  const hold = <Result>(work: () => Promise<Result>) => (holding === undefined ? work() : holding.holdCalls(work));
+  if (db === undefined) return hold(() => killProcesses(victims));
+  do {
+    await letCalmPass(db);
+    await untilNoneOnTrial(db);
+  } while (!(await hold(() => killUnlessOnTrial(db, victims))));
 }
 
 /** Starts servers, kills them under way, and lets the clients finish. */
@@ -167,14 +161,8 @@ async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await eventually(() => peer.server.calls().length > before || undefined, 'calls are under way');
     const victims = random.next() < BOTH_AT_ONCE_SHARE ? [...alive] : [random.pick([...alive])];
-    const kill = async (): Promise<void> => {
-      for (const victim of victims) {
-        alive.delete(victim);
-        victim.kill('SIGKILL');
-        assert.equal((await victim.ended).signal, 'SIGKILL', 'it lived until then');
-      }
-    };
-    await (round % 2 === 0 ? killHoldingCalls(fleet, peer, kill) : untilNoneIsAtRisk(fleet).then(kill));
+    await kill(fleet, victims, round % 2 === 0 ? peer : undefined);
+    for (const victim of victims) alive.delete(victim);
     killed += victims.length;
     for (const _ of victims) alive.add(await fleet.start());
   }

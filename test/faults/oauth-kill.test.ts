@@ -24,7 +24,7 @@ import {
 import { driveConnectors, type Replicas } from './connector-driver.ts';
 import { NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
-import { untilNoneOnTrial } from './trials.ts';
+import { killBetweenTrials } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
 const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
@@ -88,14 +88,10 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 over codes, 
     const before = done;
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     await Promise.race([driven, eventually(async () => done > before || undefined, 'something is under way')]);
-    await Promise.race([driven, untilNoneOnTrial(fleet)]);
     const victims = random.next() < BOTH_AT_ONCE_SHARE ? [...alive] : [random.pick([...alive])];
-    for (const victim of victims) {
-      alive.delete(victim);
-      victim.kill('SIGKILL');
-      assert.equal((await victim.ended).signal, 'SIGKILL', 'it lived until then');
-      killed += 1;
-    }
+    for (const victim of victims) alive.delete(victim);
+    await killBetweenTrials(fleet, victims);
+    killed += victims.length;
     for (const _ of victims) alive.add(await fleet.start());
   }
   isStopped = true;

@@ -13,7 +13,7 @@ import type { TestProject } from '../support/platform.ts';
 import { eventually } from '../support/turns.ts';
 import { NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
-import { untilNoneOnTrial } from './trials.ts';
+import { killBetweenTrials } from './trials.ts';
 
 const SCHEDULES = Number(process.env.IRONCRAFT_FAULT_SCHEDULES ?? 80);
 const KILLS = Number(process.env.IRONCRAFT_FAULT_SCHEDULE_KILLS ?? 3);
@@ -42,11 +42,9 @@ test(`two replicas, ${SCHEDULES} schedules, ${KILLS} kills with -9: every due ti
     await arm(db, ids.slice(wave * perWave, (wave + 1) * perWave), armed);
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     if (wave === KILLS) break;
-    await untilNoneOnTrial(fleet);
     const victim = random.pick(alive);
     alive.splice(alive.indexOf(victim), 1);
-    victim.kill('SIGKILL');
-    assert.equal((await victim.ended).signal, 'SIGKILL', 'it lived until then');
+    await killBetweenTrials(fleet, [victim]);
     alive.push(await fleet.start());
   }
   const startedMs = performance.now();

@@ -3,12 +3,17 @@
  * try. A kill that hits one looks as if the turn ended the process, so it is set aside, as it should be. Tests that lose no turn let
  * trials end first.
  */
+import assert from 'node:assert/strict';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../src/kernel/db/database.ts';
+import type { ServerProcess } from '../boot/server-process.ts';
 import { eventually } from '../support/turns.ts';
 import type { Fleet } from './fleet.ts';
 
 /** A turn that was interrupted so often since its last step is given up at its next end. */
 const LAST_TRY_AFTER = 2;
+/** In which the database does what a server has asked for before it was stopped. */
+const STANDSTILL_MS = 25;
 
 /** In a replica that lives: one whose replica has died is over. */
 export async function isOneOnTrial(db: Database): Promise<boolean> {
@@ -40,8 +45,29 @@ export async function letCalmPass(db: Database): Promise<void> {
   });
 }
 
-/** For fleets with a database of their own. */
-export async function untilNoneOnTrial({ db }: Fleet): Promise<void> {
+/** Ends them as a power cut would, at a moment when no turn is on trial. For fleets with a database of their own. */
+export async function killBetweenTrials({ db }: Fleet, victims: readonly ServerProcess[]): Promise<void> {
   if (db === undefined) throw new Error('the fleet has no database of its own');
+  do await untilNoneOnTrial(db);
+  while (!(await killUnlessOnTrial(db, victims)));
+}
+
+/** False: a turn is on trial, and they live on. None begins one while it looks: they stand still. */
+export async function killUnlessOnTrial(db: Database, victims: readonly ServerProcess[]): Promise<boolean> {
+  for (const victim of victims) victim.kill('SIGSTOP');
+  await wait(STANDSTILL_MS);
+  const isSpared = await isOneOnTrial(db);
+  if (isSpared) for (const victim of victims) victim.kill('SIGCONT');
+  else await killProcesses(victims);
+  return !isSpared;
+}
+
+/** As a power cut would. */
+export async function killProcesses(victims: readonly ServerProcess[]): Promise<void> {
+  for (const victim of victims) victim.kill('SIGKILL');
+  for (const { ended } of victims) assert.equal((await ended).signal, 'SIGKILL', 'it lived until then');
+}
+
+export async function untilNoneOnTrial(db: Database): Promise<void> {
   await eventually(async () => !(await isOneOnTrial(db)) || undefined, 'no turn is on trial');
 }
