@@ -60,6 +60,7 @@ test(`two replicas, ${MESSAGES} messages of ${SENDERS} senders, ${KILLS} kills w
     alive.push(await fleet.start());
   }
   await writing;
+  for (const { misbehave } of kinds) misbehave(() => undefined);
   const startedMs = performance.now();
   const isSettled = async () => {
     await letCalmPass(db);
