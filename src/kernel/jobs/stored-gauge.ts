@@ -49,10 +49,19 @@ export function storedGauge(
   };
 }
 
+/** Those of one scrape ask at the same time: they share what is read. */
+const readings = new WeakMap<Database, Promise<ReadonlyMap<string, number>>>();
+
 async function readMeasurement(db: Database, name: string): Promise<number | undefined> {
-  const { rows } = await db.query<{ value: number }>({
-    text: 'select value from jobs.measurement where name = $1',
-    values: [name],
+  const reading = readings.get(db) ?? readMeasurements(db).finally(() => readings.delete(db));
+  readings.set(db, reading);
+  return (await reading).get(name);
+}
+
+async function readMeasurements(db: Database): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await db.query<{ name: string; value: number }>({
+    text: 'select name, value from jobs.measurement',
+    values: [],
   });
-  return rows[0]?.value;
+  return new Map(rows.map(({ name, value }) => [name, value]));
 }

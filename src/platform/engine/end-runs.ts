@@ -49,22 +49,31 @@ export async function sweepEndedRuns(engine: Engine, signal: AbortSignal): Promi
       where r.status = 'paused'`,
     values: [],
   });
+  const failures: unknown[] = [];
   for (const { project_id, smith_id } of rows) {
-    await endRuns(engine, { projectId: project_id, smithId: smith_id }, signal);
+    await endRuns(engine, { projectId: project_id, smithId: smith_id }, signal).catch((error) => failures.push(error));
   }
+  throwFirst(failures);
 }
 
-/** Safe to repeat, and to run twice at once. */
+/** Safe to repeat, and to run twice at once. One that cannot be cancelled is in the way of no other: it throws in the end. */
 async function endRuns(engine: Engine, owner: EndedOwner, signal: AbortSignal): Promise<void> {
-  for (let after = ''; !signal.aborted; ) {
+  const failures: unknown[] = [];
+  for (let after: string | undefined = ''; after !== undefined && !signal.aborted; ) {
     const runs = await listRuns(engine.db, owner, after);
     for (const { id, smith_id } of runs) {
       if (signal.aborted) return;
-      await cancelTurn(engine, { projectId: owner.projectId, smithId: smith_id, runId: id });
+      const run = { projectId: owner.projectId, smithId: smith_id, runId: id };
+      await cancelTurn(engine, run).catch((error) => failures.push(error));
     }
-    after = runs.at(-1)?.id ?? '';
-    if (runs.length < BATCH) return;
+    after = runs.length < BATCH ? undefined : runs.at(-1)?.id;
   }
+  throwFirst(failures);
+}
+
+/** One says what is wrong; the others fail again at the next try. */
+function throwFirst(failures: readonly unknown[]): void {
+  if (failures.length > 0) throw failures[0];
 }
 
 async function listRuns(db: Database, { projectId, smithId }: EndedOwner, after: string) {
