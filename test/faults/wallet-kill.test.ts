@@ -16,7 +16,7 @@ import type { ServerProcess } from '../boot/server-process.ts';
 import { waitFor } from '../boot/server-process.ts';
 import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { startStripe } from '../fakes/stripe-server.ts';
-import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
 import { driveWallet, type Tally, type Till } from './wallet-driver.ts';
 
@@ -141,7 +141,8 @@ async function settle({ till, alive, random, fleet }: Opened): Promise<void> {
   for (const card of stripe.savedCards.values()) card.behaviour = 'pm_card_visa';
   for (const session of stripe.sessions.values()) if (session.status === 'open') stripe.expireSession(session.id);
   const server = random.pick([...alive]);
-  const put = await fleet.organization(server).put('/v1/organization/billing/autoreload', { enabled: false });
+  const organization = fleet.organization(server);
+  const put = await patiently(() => organization.put('/v1/organization/billing/autoreload', { enabled: false }));
   assert.equal(put.status, 200, put.text);
   const send = async (type: string, object: object) => {
     const { body, headers } = stripe.signEvent(type, object);
