@@ -14,7 +14,7 @@ import { type Cleanup, NEEDS_SERVER, openFleet } from './fleet.ts';
 
 const PORT = 55_497;
 const PATIENCE_MS = 60_000;
-const LONG = 'Write 80 words at 20 words per second';
+const LONG = 'Write 200 words at 20 words per second';
 
 describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLUSTERS }, () => {
   const cleanups: (() => Promise<void>)[] = [];
