@@ -23,9 +23,9 @@ import {
 
 /**
  * drop_before: cut off before anything is done. drop_after: done, and cut off before the answer. fail: done and kept as a
- * 500. unavailable: a 503, nothing done. hang: done, and never answered.
+ * 500. unavailable: a 503, nothing done. hang: done, and never answered. wait: done with `letGo`, and its key is in use until then.
  */
-export type StripeFault = 'drop_before' | 'drop_after' | 'fail' | 'unavailable' | 'hang';
+export type StripeFault = 'drop_before' | 'drop_after' | 'fail' | 'unavailable' | 'hang' | 'wait';
 
 export interface StripeRequest {
   readonly method: string;
@@ -45,6 +45,8 @@ export interface FakeStripe extends StripeState {
   failNext(...faults: readonly StripeFault[]): void;
   /** The next POST to this path with this member meets it. */
   failNextPost(path: string, member: string, fault: StripeFault): void;
+  /** Does what waits. */
+  letGo(): void;
   /** As a person at the checkout page. Without an intent `netCents` does not count it. */
   paySession(id: string, options?: { readonly hasIntent?: boolean }): void;
   expireSession(id: string): void;
@@ -101,6 +103,8 @@ export async function startStripe(): Promise<FakeStripe> {
   const kept = new Map<string, KeptAnswer>();
   const requests: StripeRequest[] = [];
   const faults: StripeFault[] = [];
+  const inUse = new Set<string>();
+  const waiting: (() => void)[] = [];
   const faultsOfPosts: { readonly path: string; readonly member: string; readonly fault: StripeFault }[] = [];
   const takeFault = ({ body, method, path }: StripeRequest): StripeFault | undefined => {
     const index = faultsOfPosts.findIndex((one) => method === 'POST' && path === one.path && one.member in body);
@@ -113,15 +117,26 @@ export async function startStripe(): Promise<FakeStripe> {
     const fault = takeFault(asked);
     if (fault === 'drop_before') return void request.socket.destroy();
     if (fault === 'unavailable') return send(response, errorReply(503, { type: 'api_error' }));
+    if (fault === 'wait') await untilLetGo(asked);
     const reply = answer(asked, request.headers.authorization, fault);
     if (fault === 'drop_after') return void request.socket.destroy();
     if (fault !== 'hang') send(response, reply);
+  };
+
+  const untilLetGo = async ({ idempotencyKey: key = '' }: StripeRequest): Promise<void> => {
+    inUse.add(key);
+    await new Promise<void>((resolve) => void waiting.push(resolve));
+    inUse.delete(key);
   };
 
   const answer = (asked: StripeRequest, authorization: string | undefined, fault: StripeFault | undefined) => {
     if (authorization !== `Bearer ${secretKey}`) return errorReply(401, { type: 'invalid_request_error' });
     const { idempotencyKey: key } = asked;
     if (key === undefined || asked.method !== 'POST') return serveStripe(state, asked);
+    if (inUse.has(key)) {
+      const message = 'There is currently another in-progress request using this Idempotent Key.';
+      return errorReply(409, { type: 'idempotency_error', code: 'idempotency_key_in_use', message });
+    }
     const fingerprint = JSON.stringify([asked.path, asked.body]);
     const before = kept.get(key);
     if (before !== undefined && before.fingerprint !== fingerprint) {
@@ -186,6 +201,9 @@ export async function startStripe(): Promise<FakeStripe> {
       if (dispute === undefined) throw new Error(`there is no dispute ${id}`);
       dispute.status = status;
       if (status === 'won') moveDisputed(dispute, 1);
+    },
+    letGo() {
+      for (const resolve of waiting.splice(0)) resolve();
     },
     signEvent(type, object, { id = `evt_${randomBytes(12).toString('hex')}`, ...options } = {}) {
       return signText(JSON.stringify({ id, object: 'event', type, data: { object } }), options);

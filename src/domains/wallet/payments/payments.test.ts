@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { type FakeStripe, type StripeFault, startStripe } from '../../../../test/fakes/stripe-server.ts';
 import { openTestLogger } from '../../../../test/support/test-log.ts';
+import { eventually } from '../../../../test/support/turns.ts';
 import { systemClock } from '../../../kernel/clock/clock.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import type { ChargeRequest, Instrument, PaymentFailure, RefundRequest } from './payments.ts';
@@ -211,6 +212,23 @@ describe('a refund', () => {
       assert.equal(stripe.netCents(), before + 899);
     });
   }
+
+  test('of a part, that another process is giving at this moment, is given once', async () => {
+    const before = stripe.netCents();
+    const request = refundOf(await charge(), 400);
+    const asked = stripe.requests.length;
+    stripe.failNext('wait');
+    const others = payments.refund(request);
+    await eventually(async () => stripe.requests.length > asked || undefined, 'Stripe is asked for the refund');
+    // As the worker repeats it.
+    const { kind } = await payments.refund(request);
+    const repeated = { ...request, attempt: kind === 'failed' ? 1 : 0 };
+    await payments.refund(repeated);
+    stripe.letGo();
+    assert.equal((await others).kind, 'succeeded');
+    assert.deepEqual(await payments.refund(repeated), { kind: 'succeeded', reference: lastRefund() });
+    assert.equal(stripe.netCents(), before + 899);
+  });
 
   test('that the card did not take after all is declined, and not given again', async () => {
     const request = refundOf(await charge(), 400);

@@ -26,6 +26,11 @@ export function failureOf(error: unknown): PaymentFailure | undefined {
   };
 }
 
+/** A call with the same key is under way, perhaps another process's: what comes of that is the answer, under this key alone. */
+export function isKeyInUse(error: unknown): boolean {
+  return error instanceof Stripe.errors.StripeError && error.code === 'idempotency_key_in_use';
+}
+
 /** Stripe writes these for the card's holder. */
 function shown(message: string): string {
   return message === '' ? 'The card was declined.' : message;

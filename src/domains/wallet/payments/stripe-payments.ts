@@ -32,7 +32,7 @@ import type {
   TopUpRequest,
 } from './payments.ts';
 import { listDisputes, listPages, readStripeEvent } from './stripe-disputes.ts';
-import { failureOf } from './stripe-errors.ts';
+import { failureOf, isKeyInUse } from './stripe-errors.ts';
 
 const SHARED_TOKEN_VERSION = '2026-04-22.preview';
 /** Refunds of one charge, in a page. */
@@ -196,7 +196,7 @@ async function findCharge(
   error: unknown,
   { idempotencyKey }: ChargeRequest,
 ): Promise<ChargeOutcome | undefined> {
-  if (!isKeptUnderKey(error)) return undefined;
+  if (!isKeptUnderKey(error) || isKeyInUse(error)) return undefined;
   try {
     const intent = await searchIntent(stripe, idempotencyKey);
     return intent === undefined ? undefined : await settleIntent(stripe, logger, intent);
@@ -219,7 +219,7 @@ async function refund(stripe: Stripe, logger: Logger, clock: Clock, request: Ref
       return { kind: 'succeeded', reference };
     }
     reportStripeError(logger, error, 'a refund');
-    if (isKeptUnderKey(error)) return { kind: 'failed', reason: reasonOf(error) };
+    if (isKeptUnderKey(error) && !isKeyInUse(error)) return { kind: 'failed', reason: reasonOf(error) };
     const failure = failureOf(error);
     return failure === undefined ? { kind: 'unknown', reason: reasonOf(error) } : { kind: 'declined', failure };
   }
