@@ -5,6 +5,7 @@ import { type AnswerOf, OperatorError, type VerbHandlers } from '../../kernel/op
 import {
   endByHand,
   findAnyOrder,
+  isBeingCharged,
   isEnded,
   isWorkedOn,
   listAttention,
@@ -51,6 +52,12 @@ export function createOrderVerbs(hands: { readonly db: Database; readonly clock:
       }
       if (end === 'completed' && order.state === 'paying') {
         throw new OperatorError(`The order ${id} is not paid for yet, so it cannot be completed.`);
+      }
+      if (end === 'failed' && isBeingCharged(order)) {
+        throw new OperatorError(
+          `The order ${id} waits for the payment provider: it is not known whether its card was charged, and what was would not be given back. ` +
+            'It is asked again until it says so.',
+        );
       }
       if ((await endByHand(hands, order, end, reason)) === undefined) {
         throw new OperatorError(`The order ${id} has changed meanwhile. Look at it again: domains order show ${id}`);

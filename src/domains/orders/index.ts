@@ -11,7 +11,7 @@ export { createOrderWorker, type OrderWorker } from './order-worker.ts';
 export { instrumentContext } from './pay-order.ts';
 export { authCodeContext } from './place-order.ts';
 export { requireAvailable } from './require-available.ts';
-export { endByHand, findAnyOrder, isEnded, isWorkedOn, retryOrder } from './settle-by-hand.ts';
+export { endByHand, findAnyOrder, isBeingCharged, isEnded, isWorkedOn, retryOrder } from './settle-by-hand.ts';
 export { acceptNoticeOfOrder, NO_ORDER, noticePathOf } from './settle-launch.ts';
 export { findLiveOrder, findOrder } from './store.ts';
 export { adoptName, assignName, listUnassigned } from './unassigned-names.ts';

@@ -27,6 +27,11 @@ export function isWorkedOn(order: OrderRow, now: Date): boolean {
   return order.lease_until !== null && order.lease_until > now;
 }
 
+/** Its card may have been charged. Before the registry has said its price nothing is. */
+export function isBeingCharged({ price_unasked: isPriceUnasked, state }: OrderRow): boolean {
+  return state === 'paying' && !isPriceUnasked;
+}
+
 export function isEnded({ state }: OrderRow): boolean {
   return state === 'completed' || state === 'failed';
 }

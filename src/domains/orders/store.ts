@@ -192,7 +192,7 @@ export async function endOrder(
     readonly failure?: OrderFailure;
     /** Its name is looked at again then; see failed-acquisitions.ts. */
     readonly lookAt?: Date | null;
-    readonly seen?: Pick<OrderRow, 'submissions' | 'notice_until'>;
+    readonly seen?: Pick<OrderRow, 'submissions' | 'notice_until' | 'price_unasked'>;
   },
 ): Promise<OrderRow | undefined> {
   const { now, failure, lookAt = null, seen } = end;
@@ -220,8 +220,10 @@ export async function endOrder(
     .where(isLive)
     .returningAll();
   if (seen === undefined) return query.executeTakeFirst();
+  // Once its price is known the card is charged.
   return query
     .where('submissions', '=', seen.submissions)
+    .where('price_unasked', '=', seen.price_unasked)
     .where('notice_until', 'is not distinct from', seen.notice_until)
     .executeTakeFirst();
 }

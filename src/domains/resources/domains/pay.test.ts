@@ -5,6 +5,8 @@ import type { TestWorkspace } from '../../../../test/support/domains.ts';
 import { startDomains } from '../../../../test/support/domains.ts';
 import { refusal, silenceAfter, startOrders } from '../../../../test/support/orders.ts';
 import { openTestLogger } from '../../../../test/support/test-log.ts';
+import { createOperator } from '../../operator/index.ts';
+import { endByHand, findAnyOrder } from '../../orders/index.ts';
 import { unconfiguredPayments } from '../../wallet/index.ts';
 import { createStripePayments } from '../../wallet/payments/stripe-payments.ts';
 
@@ -147,6 +149,58 @@ for (const fault of ['drop_before', 'drop_after', 'fail', 'unavailable'] as cons
     await service.assertBooksAreRight();
   });
 }
+
+test('an order is not cancelled while it is not known whether its card was charged', async () => {
+  const workspace = await fundedWorkspace();
+  const asked = { confirm_price: PRICE, payment_method: 'pm_card_processing' };
+  const unknown = await register(workspace, 'processing.com', asked);
+  assert.deepEqual(refusal(unknown), [500, 'internal']);
+  const { order_id: id } = unknown.body.details;
+  service.clock.advance(120_000);
+  const cancelling = createOperator(service).end_order({ id, end: 'failed', reason: 'it hangs' });
+  await cancelling.catch(() => undefined);
+  const intent = [...stripe.intents.values()].find(({ metadata }) => metadata.domain === 'processing.com');
+  Object.assign(intent ?? assert.fail('nothing was charged'), { status: 'succeeded' });
+  await later(120_000);
+  assert.deepEqual(charged('processing.com'), [1, CENTS]);
+  assert.equal((await workspace.get('/domains/processing.com')).body.status, 'Active', 'who has paid has the name');
+  await assert.rejects(cancelling, /whether its card was charged/);
+  await service.assertBooksAreRight();
+});
+
+test('an order whose card was not asked for yet can be cancelled', async () => {
+  const workspace = await fundedWorkspace();
+  const silent = { command: 'check', moment: 'before', fault: 'timeout' } as const;
+  plan(
+    'uncharged.com',
+    Array.from({ length: 8 }, () => silent),
+  );
+  const { body } = await register(workspace, 'uncharged.com');
+  service.clock.advance(120_000);
+  const ended = await createOperator(service).end_order({ id: body.order_id, end: 'failed', reason: 'test' });
+  assert.equal(ended.state, 'failed');
+  await later(0);
+  assert.deepEqual(charged('uncharged.com'), [0, 0]);
+});
+
+test('an order whose card is asked for meanwhile is not cancelled', async () => {
+  const workspace = await fundedWorkspace();
+  const silent = { command: 'check', moment: 'before', fault: 'timeout' } as const;
+  plan(
+    'charged-meanwhile.com',
+    Array.from({ length: 8 }, () => silent),
+  );
+  const asked = { confirm_price: PRICE, payment_method: 'pm_card_processing' };
+  const { body } = await register(workspace, 'charged-meanwhile.com', asked);
+  const seen = (await findAnyOrder(service, body.order_id)) ?? assert.fail();
+  plan('charged-meanwhile.com', []);
+  await later(120_000);
+  assert.equal(await endByHand(service, seen, 'failed', 'test'), undefined);
+  const intent = [...stripe.intents.values()].find(({ metadata }) => metadata.domain === 'charged-meanwhile.com');
+  Object.assign(intent ?? assert.fail('nothing was charged'), { status: 'succeeded' });
+  await later(600_000);
+  assert.equal((await workspace.get('/domains/charged-meanwhile.com')).body.status, 'Active');
+});
 
 test('registration_failed, already_in_portfolio: a card is not charged for a name that cannot be had', async () => {
   const workspace = await fundedWorkspace();
