@@ -197,6 +197,11 @@ function searchIntents(state: StripeState, query: string): StripeReply {
 function createRefund(state: StripeState, { body }: StripeRequest): StripeReply {
   const intent = state.intents.get(body.payment_intent ?? '');
   if (intent === undefined) return invalid({ code: 'resource_missing', param: 'payment_intent' }, 404);
+  // What the bank has taken back is not given back besides.
+  const isTaken = [...state.disputes.values()].some(
+    ({ balance_transactions: moves, payment_intent }) => payment_intent === intent.id && moves.length === 1,
+  );
+  if (isTaken) return invalid({ code: 'charge_disputed' });
   const given = [...state.refunds.values()].filter(({ payment_intent }) => payment_intent === intent.id);
   const refunded = given.reduce((sum, { amount }) => sum + amount, 0);
   const amount = Number(body.amount);

@@ -5,9 +5,10 @@
  */
 import type { Transaction } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
+import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
-import { holdCharge, isDisputed, refundHeld, release } from '../wallet/index.ts';
-import type { ChargeOutcome, Instrument, PaymentFailure } from '../wallet/payments/payments.ts';
+import { credit, holdCharge, isDisputed, receiveDispute, refundHeld, release } from '../wallet/index.ts';
+import type { ChargeOutcome, Instrument, PaymentFailure, RefundOutcome } from '../wallet/payments/payments.ts';
 import type { SystemDb } from '../workspace-scope.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
 import { heldCentsOf } from './applications.ts';
@@ -129,42 +130,75 @@ export async function openRefund(tx: Transaction, order: OrderRow): Promise<void
     .execute();
 }
 
+type RefundDependencies = Pick<OrderDependencies, 'db' | 'payments' | 'clock' | 'logger'>;
+
 /** Refunds sent in one sweep. */
 const REFUNDS_AT_ONCE = 20;
 
 /**
  * Sends the refunds that are open, in every workspace, oldest first. One that the payment provider refuses is logged and kept
- * as declined: a person has to give that money back. One that it failed to make is asked for as another attempt.
+ * as declined: a person has to give that money back, unless it is refused for a dispute. One that it failed to make is asked for as another attempt.
  */
-export async function sendRefunds(deps: OrderDependencies): Promise<void> {
-  const { db, payments, clock, logger } = deps;
-  for (const refund of await listOpenRefunds(systemDb(db))) {
-    const outcome = await payments.refund({
-      id: refund.id,
-      attempt: refund.attempt,
-      requestedAt: refund.created_at,
-      reference: refund.provider_reference ?? '',
-      amountCents: refund.amount_cents,
-    });
-    if (outcome.kind === 'declined') {
-      logger.error({ payment: refund.id, order: refund.order_id, failure: outcome.failure }, 'a refund was refused');
-    }
-    const done = { succeeded: 'succeeded', declined: 'declined', unknown: 'open', failed: 'open' } as const;
-    await workspaceDb(db, refund.workspace_id)
+export async function sendRefunds(deps: RefundDependencies): Promise<void> {
+  for (const refund of await listOpenRefunds(systemDb(deps.db))) {
+    const outcome = await sendRefund(deps, refund);
+    await saveRefund(deps, refund, outcome);
+    // The payment provider is unreachable: orders wait for this sweep, and each further call would time out too.
+    if (STATES[outcome.kind] === 'open') return;
+  }
+}
+
+const STATES = { succeeded: 'succeeded', declined: 'declined', unknown: 'open', failed: 'open' } as const;
+
+type OpenRefund = Awaited<ReturnType<typeof listOpenRefunds>>[number];
+
+async function sendRefund({ payments, ...deps }: RefundDependencies, refund: OpenRefund): Promise<RefundOutcome> {
+  const reference = refund.provider_reference ?? '';
+  const outcome = await payments.refund({
+    id: refund.id,
+    attempt: refund.attempt,
+    requestedAt: refund.created_at,
+    reference,
+    amountCents: refund.amount_cents,
+  });
+  if (outcome.kind !== 'declined' || outcome.failure.kind !== 'charge_disputed') return outcome;
+  try {
+    // Its event may come later, or never. Renewals that wait for money are looked at soon in any case.
+    await receiveDispute({ ...deps, payments, onPaid: async () => undefined }, reference);
+    return outcome;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { kind: 'unknown', reason: error.message };
+  }
+}
+
+async function saveRefund(deps: RefundDependencies, refund: OpenRefund, outcome: RefundOutcome): Promise<void> {
+  const { db, clock, logger } = deps;
+  const { id, order_id: order, workspace_id: workspaceId, amount_cents: amountCents } = refund;
+  await db.transaction(async (tx) => {
+    const { numUpdatedRows } = await workspaceDb(tx, workspaceId)
       .updateTable('payments')
       .set({
-        state: done[outcome.kind],
+        state: STATES[outcome.kind],
         // The next sweep begins with others.
         updated_at: clock.now(),
         ...(outcome.kind === 'failed' ? { attempt: refund.attempt + 1 } : {}),
         ...(outcome.kind === 'declined' ? { failure: json(outcome.failure) } : {}),
       })
-      .where('id', '=', refund.id)
+      .where('id', '=', id)
       .where('state', '=', 'open')
-      .execute();
-    // The payment provider is unreachable: orders wait for this sweep, and each further call would time out too.
-    if (done[outcome.kind] === 'open') return;
-  }
+      .executeTakeFirst();
+    if (outcome.kind !== 'declined' || numUpdatedRows === 0n) return;
+    const { failure } = outcome;
+    if (failure.kind !== 'charge_disputed') {
+      logger.error({ payment: id, order, failure }, 'a refund was refused');
+      return;
+    }
+    // The card's holder has the money from the bank, or it came back to us; the dispute has taken it from the wallet, or given it back there.
+    const [reference, description] = [`refund:${id}`, 'refund of a payment by card that was disputed'];
+    await credit(tx, { workspaceId, source: 'card', amountCents, reference, description });
+    logger.warn({ payment: id, order }, 'a refund went into the wallet, as the payment is disputed');
+  });
 }
 
 function listOpenRefunds(db: SystemDb) {

@@ -8,6 +8,7 @@ import { eventually } from '../../../../test/support/turns.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 import type { Message } from '../../mail/index.ts';
 import { createOperator } from '../../operator/index.ts';
+import { sendRefunds } from '../../orders/pay-order.ts';
 import { mailDisputes, runAutoTopUps, settleTopUps } from '../../wallet/index.ts';
 import { createStripePayments } from '../../wallet/payments/stripe-payments.ts';
 
@@ -215,6 +216,60 @@ describe('a disputed payment of an order', () => {
     assert.deepEqual(await service.balance(workspace), [0, 0]);
     assert.equal([...stripe.refunds.values()].filter((one) => one.payment_intent === intentOf(workspace).id).length, 0);
     await service.assertBooksAreRight();
+  });
+});
+
+describe('a refund that Stripe refuses, as the payment is disputed', () => {
+  const refund = () => sendRefunds({ db, payments, clock, logger });
+
+  /** An order that a card has paid, and that has failed. */
+  async function fail() {
+    const workspace = await service.createWorkspace();
+    const asked = { auth_code: 'simulated-auth', confirm_price: 11.9, payment_method: 'pm_card_visa' };
+    const { body, text } = await workspace.post(`/domains/taken-${newName()}/transfer`, asked);
+    assert.equal(body.status, 'Pending', text);
+    const intent =
+      [...stripe.intents.values()].find(({ metadata }) => metadata.workspace_id === workspace.workspaceId) ??
+      assert.fail('nothing was charged');
+    const end = () => createOperator({ db, clock }).end_order({ id: body.order_id, end: 'failed', reason: 'test' });
+    return { workspace, intent: intent.id, end };
+  }
+
+  test('goes into the wallet, where the order fails before anybody has heard of the dispute', async () => {
+    const { workspace, intent, end } = await fail();
+    const dispute = stripe.dispute(intent, 1_190);
+    await end();
+    for (let times = 0; times < 2; times += 1) await refund();
+    await tell('created', dispute);
+    assert.deepEqual(await service.balance(workspace), [0, 0]);
+    stripe.closeDispute(dispute.id, 'won');
+    await tell('closed', dispute);
+    await refund();
+    assert.deepEqual(await service.balance(workspace), [1_190, 0], 'it is here, and not with the card');
+    await service.assertBooksAreRight();
+  });
+
+  test('goes into the wallet, where the dispute comes before the refund could be sent', async () => {
+    const { workspace, intent, end } = await fail();
+    await end();
+    await tell('created', stripe.dispute(intent, 1_190));
+    await Promise.all([refund(), refund()]);
+    assert.deepEqual(await service.balance(workspace), [0, 0]);
+    await service.assertBooksAreRight();
+  });
+
+  test('waits while Stripe does not say what is disputed', async () => {
+    const { workspace, intent, end } = await fail();
+    stripe.dispute(intent, 1_190);
+    await end();
+    const silent = { ...payments, listDisputes: () => Promise.reject(new Error('Stripe is away')) };
+    await sendRefunds({ db, payments: silent, clock, logger });
+    assert.deepEqual((await bookingsOf(workspace)).map(([kind]) => kind).toSorted(), ['charge', 'refund']);
+    await refund();
+    assert.deepEqual(await service.balance(workspace), [0, 0]);
+    assert.deepEqual((await bookingsOf(workspace)).map(([kind]) => kind).toSorted(), [
+      ...['charge', 'credit', 'dispute', 'refund'],
+    ]);
   });
 });
 

@@ -21,7 +21,9 @@ export interface PaymentFailure {
     | 'authentication_required'
     | 'invalid_instrument'
     | 'invalid_amount'
-    | 'payments_unconfigured';
+    | 'payments_unconfigured'
+    /** Of refunds alone: the bank takes the money back, or has done so. */
+    | 'charge_disputed';
   /** For people; holds no card data. */
   readonly message: string;
 }

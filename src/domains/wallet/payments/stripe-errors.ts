@@ -14,6 +14,9 @@ export function failureOf(error: unknown): PaymentFailure | undefined {
   }
   if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) return undefined;
   const { code, param } = error;
+  if (code === 'charge_disputed' || code === 'refund_disputed_payment') {
+    return { kind: 'charge_disputed', message: 'The payment is disputed at the bank, so the card takes no refund.' };
+  }
   if (code?.startsWith('amount_') || param === 'amount') {
     return {
       kind: 'invalid_amount',
