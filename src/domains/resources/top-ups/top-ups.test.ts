@@ -22,6 +22,7 @@ after(async () => {
 });
 
 const HOUR_MS = 3_600_000;
+const DAYS_MS = 30 * 24 * HOUR_MS;
 let paid = 0;
 const settle = () => settleTopUps({ db, payments, clock, logger, onPaid: async () => void ++paid });
 const sessionOf = (url: string) => [...stripe.sessions.values()].find((session) => session.url === url)?.id ?? '';
@@ -60,6 +61,21 @@ describe('a top-up', () => {
     });
     assert.deepEqual(await service.balance(workspace), [0, 0]);
   });
+
+  for (const looks of ['leapt ahead', 'was ahead, and is right again']) {
+    test(`that is paid while the clock ${looks} is in the wallet`, async () => {
+      const workspace = await service.createWorkspace();
+      const { body } = await workspace.post('/wallet/top-ups', { amount: 5 });
+      clock.advance(DAYS_MS);
+      await settle();
+      if (looks !== 'leapt ahead') clock.advance(-DAYS_MS);
+      stripe.paySession(sessionOf(body.url));
+      clock.advance(HOUR_MS);
+      await settle();
+      assert.equal((await workspace.get(`/wallet/top-ups/${body.id}`)).body.state, 'succeeded');
+      assert.deepEqual(await service.balance(workspace), [500, 0]);
+    });
+  }
 
   test('is opened once under one Idempotency-Key', async () => {
     const workspace = await service.createWorkspace();

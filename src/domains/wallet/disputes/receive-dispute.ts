@@ -36,7 +36,6 @@ interface PaymentRow {
   readonly state: string;
   readonly amount_cents: number;
   readonly provider_reference: string | null;
-  readonly created_at: Date;
 }
 
 /** Throws `internal` while the payment provider does not answer, or the payment is not settled here: the event is then sent again. */
@@ -67,7 +66,7 @@ export async function receiveDispute(deps: DisputeDependencies, intent: string):
 async function findPayment(db: Database, references: readonly string[]): Promise<PaymentRow | undefined> {
   return systemDb(db)
     .selectFrom('payments')
-    .select(['workspace_id', 'id', 'kind', 'state', 'amount_cents', 'provider_reference', 'created_at'])
+    .select(['workspace_id', 'id', 'kind', 'state', 'amount_cents', 'provider_reference'])
     .where('provider_reference', 'in', references)
     .where('kind', '<>', 'refund')
     .executeTakeFirst();

@@ -2,7 +2,7 @@
  * Top-ups: money that a person pays on a page of the payment provider. The row is the record of one:
  *
  *   open ─▶ succeeded   the payment provider says that it was paid: the wallet is credited, once, by `payment:<id>`
- *        ─▶ expired     not paid in time
+ *        ─▶ expired     not paid in time, as the payment provider says: by our clock a page might be closed that can still be paid
  *
  * There is no notification of a payment, so open ones are looked up: each minute at first, then less and less often.
  */
@@ -21,8 +21,6 @@ const SETTLE_CRON = '* * * * *';
 const BATCH = 100;
 /** After so many the payment provider counts as unreachable: the rest waits for the next run. */
 const FAILURES_A_RUN = 3;
-/** Twice as long as the payment provider keeps a page open. */
-const EXPIRED_AFTER_MS = 48 * 3_600_000;
 
 export interface TopUpDependencies {
   readonly db: Database;
@@ -72,7 +70,6 @@ interface OpenTopUp {
   readonly id: string;
   readonly amount_cents: number;
   readonly provider_reference: string | null;
-  readonly created_at: Date;
 }
 
 /** Looks up the open top-ups that are due. Repeating it, also at the same time, credits nothing twice. */
@@ -91,15 +88,16 @@ export async function settleTopUps(deps: TopUpDependencies, signal?: AbortSignal
   }
 }
 
-/** The next look is a tenth of its age after the last one, an hour at most. */
+/** The next look is a tenth of its age after the last one, an hour at most; a last one that is still to come is of a clock that was ahead. */
 async function listDue({ db, clock }: TopUpDependencies): Promise<OpenTopUp[]> {
   const next = sql<Date>`updated_at + least((updated_at - created_at) / 10, interval '1 hour')`;
+  const now = clock.now();
   return systemDb(db)
     .selectFrom('payments')
-    .select(['workspace_id', 'id', 'amount_cents', 'provider_reference', 'created_at'])
+    .select(['workspace_id', 'id', 'amount_cents', 'provider_reference'])
     .where('state', '=', 'open')
     .where('kind', '=', 'top_up')
-    .where(next, '<=', clock.now())
+    .where((either) => either.or([either(next, '<=', now), either('updated_at', '>', now)]))
     .orderBy('updated_at')
     .limit(BATCH)
     .execute();
@@ -108,9 +106,8 @@ async function listDue({ db, clock }: TopUpDependencies): Promise<OpenTopUp[]> {
 /** Asks whether it was paid, and credits the wallet where it was. Throws when there is no answer. */
 export async function settleTopUp(deps: TopUpDependencies, topUp: OpenTopUp): Promise<void> {
   const found = await deps.payments.lookUpTopUp(topUp.provider_reference ?? '');
-  const ageMs = deps.clock.now().getTime() - topUp.created_at.getTime();
   if (found === 'paid') await complete(deps, topUp);
-  else if (found === 'expired' || ageMs > EXPIRED_AFTER_MS) await close(deps.db, deps, topUp, 'expired');
+  else if (found === 'expired') await close(deps.db, deps, topUp, 'expired');
   else await putBack(deps, topUp);
 }
 
