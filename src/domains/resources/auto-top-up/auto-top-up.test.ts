@@ -153,6 +153,25 @@ describe('a wallet that falls below its threshold', () => {
     await run();
     assert.equal(intentsOf(workspace).length, 2);
   });
+
+  test('is charged no more than a month’s limit in the month in which the payment provider comes back', async () => {
+    const workspace = await prepare(undefined, 50);
+    await buy(workspace);
+    const now = clock.now();
+    clock.set(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) - MINUTE_MS));
+    stripe.failNext('unavailable');
+    await run();
+    assert.equal(intentsOf(workspace).length, 0);
+    clock.advance(5 * MINUTE_MS);
+    await run();
+    for (let times = 0; times < 5; times += 1) await buy(workspace);
+    await run();
+    assert.equal(intentsOf(workspace).length, 1);
+    assert.equal((await settingsOf(workspace)).charged_this_month, 50);
+    clock.advance(31 * DAY_MS);
+    await run();
+    assert.equal(intentsOf(workspace).length, 2);
+  });
 });
 
 describe('a declined card', () => {

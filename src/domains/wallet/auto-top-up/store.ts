@@ -54,14 +54,18 @@ export function monthOf(now: Date): Date {
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()));
 }
 
-/** What was charged, or is being charged, since this time. */
+/** What was charged since this time, or is being charged: one that had no answer may be made as late as that answer comes. */
 export async function sumCharges(db: WorkspaceDb, since: Date): Promise<number> {
   const { cents } = await db
     .selectFrom('payments')
     .select(sql<number>`coalesce(sum(amount_cents), 0)::bigint`.as('cents'))
     .where('kind', '=', 'auto_top_up')
-    .where('state', 'in', ['open', 'succeeded'])
-    .where('created_at', '>=', since)
+    .where((either) =>
+      either.or([
+        either('state', '=', 'open'),
+        either.and([either('state', '=', 'succeeded'), either('updated_at', '>=', since)]),
+      ]),
+    )
     .executeTakeFirstOrThrow();
   return Number(cents);
 }
