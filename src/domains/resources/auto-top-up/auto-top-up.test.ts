@@ -172,6 +172,18 @@ describe('a wallet that falls below its threshold', () => {
     await run();
     assert.equal(intentsOf(workspace).length, 2);
   });
+
+  test('is charged once, and credited, when its clock was ahead meanwhile', async () => {
+    const workspace = await prepare();
+    await buy(workspace);
+    clock.advance(2 * DAY_MS);
+    stripe.failNext('drop_after', 'drop_after');
+    await run();
+    clock.advance(-2 * DAY_MS + MINUTE_MS);
+    await run();
+    assert.deepEqual(await service.balance(workspace), [1_810 + 5_000, 0]);
+    assert.equal(intentsOf(workspace).length, 1);
+  });
 });
 
 describe('a declined card', () => {

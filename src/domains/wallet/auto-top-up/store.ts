@@ -110,7 +110,8 @@ export async function claimOpen(executor: Executor, now: Date): Promise<AutoChar
           .selectFrom('payments as due')
           .select('due.id')
           .where(sql<boolean>`due.kind = 'auto_top_up' and due.state = 'open'`)
-          .where(dueAgain, '<=', now)
+          // One that is still to come is of a clock that was ahead.
+          .where((either) => either.or([either(dueAgain, '<=', now), either('due.updated_at', '>', now)]))
           .limit(BATCH)
           .forUpdate()
           .skipLocked(),
