@@ -51,8 +51,10 @@ async function issue(tx: Transaction, now: Date, seller: Seller, seen: PaidPayme
   // Another process has issued it.
   if (payment === undefined) return;
   const totalCents = payment.kind === 'refund' ? -payment.amount_cents : payment.amount_cents;
-  const { netCents, vatCents } = splitVat(totalCents, seller.vatBasisPoints);
   const charged = payment.kind === 'refund' ? await findChargeReceipt(scoped, payment.order_id) : undefined;
+  // What is given back was sold at the rate of its day.
+  const vatBasisPoints = charged?.vat_basis_points ?? seller.vatBasisPoints;
+  const { netCents, vatCents } = splitVat(totalCents, vatBasisPoints);
   const description = await describe(tx, seen);
   const buyer = await readBuyer(tx, seen.workspace_id);
   const number = await takeNumber(tx, now.getUTCFullYear());
@@ -68,7 +70,7 @@ async function issue(tx: Transaction, now: Date, seller: Seller, seen: PaidPayme
       total_cents: totalCents,
       net_cents: netCents,
       vat_cents: vatCents,
-      vat_basis_points: seller.vatBasisPoints,
+      vat_basis_points: vatBasisPoints,
       seller: json(seller.lines),
       buyer: json(buyer),
     })

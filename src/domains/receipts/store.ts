@@ -40,7 +40,7 @@ export async function markPayment(db: WorkspaceDb, id: string): Promise<PaidPaym
 export async function findChargeReceipt(
   db: WorkspaceDb,
   orderId: string | null,
-): Promise<Pick<ReceiptRow, 'number'> | undefined> {
+): Promise<Pick<ReceiptRow, 'number' | 'vat_basis_points'> | undefined> {
   return db
     .selectFrom('receipts')
     .innerJoin('payments', (join) =>
@@ -48,7 +48,7 @@ export async function findChargeReceipt(
         .onRef('payments.workspace_id', '=', 'receipts.workspace_id')
         .onRef('payments.id', '=', 'receipts.payment_id'),
     )
-    .select('receipts.number')
+    .select(['receipts.number', 'receipts.vat_basis_points'])
     .where('payments.order_id', '=', orderId)
     .where('payments.kind', '=', 'charge')
     .executeTakeFirst();

@@ -99,6 +99,18 @@ describe('a payment', () => {
   });
 });
 
+test('a refund has the VAT of what it gives back, whatever the rate is by now', async () => {
+  const workspace = await service.createWorkspace();
+  await buy(workspace, 'refuse-vat.com');
+  await issue();
+  await service.later(0);
+  await issueReceipts({ db, clock, seller: { ...seller, vatBasisPoints: 2_500 } });
+  const [refund, charge, ...others] = await receiptsOf(workspace);
+  assert.deepEqual(others, []);
+  assert.deepEqual([charge?.vat_cents, charge?.vat_percent], [190, 19]);
+  assert.deepEqual([refund?.total_cents, refund?.vat_cents, refund?.vat_percent], [-CENTS, -190, 19]);
+});
+
 test('the PDF says who sold what to whom, with its VAT, and is the same each time', async () => {
   const workspace = await service.createWorkspace();
   await workspace.patch('/registrant', { name: 'Zoë Ångström', contact: { city: 'Malmö', country: 'SE' } });
