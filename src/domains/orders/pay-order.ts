@@ -140,6 +140,8 @@ const REFUNDS_AT_ONCE = 20;
  * as declined: a person has to give that money back, unless it is refused for a dispute. One that it failed to make is asked for as another attempt.
  */
 export async function sendRefunds(deps: RefundDependencies): Promise<void> {
+  // They wait for it, as top-ups do.
+  if (!deps.payments.isConfigured) return;
   for (const refund of await listOpenRefunds(systemDb(deps.db))) {
     const outcome = await sendRefund(deps, refund);
     await saveRefund(deps, refund, outcome);

@@ -7,6 +7,7 @@ import { refusal, silenceAfter, startOrders } from '../../../../test/support/ord
 import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { createOperator } from '../../operator/index.ts';
 import { endByHand, findAnyOrder } from '../../orders/index.ts';
+import { sendRefunds } from '../../orders/pay-order.ts';
 import { unconfiguredPayments } from '../../wallet/index.ts';
 import { createStripePayments } from '../../wallet/payments/stripe-payments.ts';
 
@@ -263,6 +264,15 @@ test('payment_failed: a server without a payment provider says so, and sells fro
   } finally {
     await cardless.close();
   }
+});
+
+test('a refund waits while a server has no payment provider', async () => {
+  const { clock, db } = service;
+  const workspace = await fundedWorkspace();
+  assert.deepEqual(refusal(await register(workspace, 'refuse-waits.com')), [422, 'registration_failed']);
+  await sendRefunds({ db, clock, logger: openTestLogger(), payments: unconfiguredPayments });
+  await later(0);
+  assert.deepEqual(charged('refuse-waits.com'), [1, 0]);
 });
 
 test('in the end the payment provider has what was sold by card, and nothing else', async () => {
