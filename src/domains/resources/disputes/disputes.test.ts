@@ -133,6 +133,22 @@ describe('a disputed top-up', () => {
     assert.deepEqual(await service.balance(workspace), [2_500, 0]);
   });
 
+  test('takes no more than came, also by several disputes, until one of them is won', async () => {
+    const { workspace, intent } = await newIntent(30);
+    const [first, second, third] = [2_000, 2_000, 500].map((cents) => stripe.dispute(intent, cents));
+    assert.ok(first && second && third);
+    await tell('created', first);
+    await tell('created', third);
+    assert.deepEqual(await service.balance(workspace), [0, 0]);
+    stripe.closeDispute(second.id, 'won');
+    await tell('closed', second);
+    assert.deepEqual(await service.balance(workspace), [500, 0], 'there is room for the third');
+    stripe.closeDispute(first.id, 'won');
+    await tell('closed', first);
+    assert.deepEqual(await service.balance(workspace), [2_500, 0]);
+    await service.assertBooksAreRight();
+  });
+
   test('that is only inquired about takes nothing', async () => {
     const { workspace, intent } = await newIntent(10);
     const inquiry = stripe.dispute(intent, 1_000, { isInquiry: true });

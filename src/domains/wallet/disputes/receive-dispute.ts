@@ -8,6 +8,7 @@
  * An event only says that there is news: what is so is asked of Stripe, and booked under the dispute's id. So events may come twice, late
  * and in any order. What the bank sends back is no less than what is taken here: a wallet gives back no more than the payment brought.
  */
+import { sql } from 'kysely';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
@@ -15,7 +16,7 @@ import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { appendEvent } from '../../events/index.ts';
 import type { DisputeState } from '../../tables.ts';
-import { systemDb, workspaceDb } from '../../workspace-scope.ts';
+import { systemDb, type WorkspaceDb, workspaceDb } from '../../workspace-scope.ts';
 import { lockWallet, readWallet, returnDisputed, takeDisputed } from '../ledger.ts';
 import type { Dispute, Payments } from '../payments/payments.ts';
 import { settleTopUp } from '../payments/top-ups.ts';
@@ -58,7 +59,9 @@ export async function receiveDispute(deps: DisputeDependencies, intent: string):
   if (payment.state === 'open') await settleTopUp(deps, payment);
   await db.transaction(async (tx) => {
     await lockWallet(tx, payment.workspace_id);
-    for (const dispute of disputes) await bookDispute(deps, tx, payment, dispute);
+    // What came back makes room for what is taken.
+    const wonFirst = disputes.toSorted((one, other) => Number(other.isReinstated) - Number(one.isReinstated));
+    for (const dispute of wonFirst) await bookDispute(deps, tx, payment, dispute);
   });
 }
 
@@ -96,8 +99,11 @@ async function bookDispute(
   const { workspace_id: workspaceId } = payment;
   const now = deps.clock.now();
   const db = workspaceDb(tx, workspaceId);
-  const amountCents = amountOf(payment, dispute);
-  const isNew = await takeDisputed(tx, { workspaceId, disputeId: dispute.id, amountCents });
+  const amountCents = Math.min(
+    amountOf(payment, dispute),
+    payment.amount_cents - (await sumOfOthers(db, payment, dispute)),
+  );
+  const isNew = amountCents > 0 && (await takeDisputed(tx, { workspaceId, disputeId: dispute.id, amountCents }));
   if (isNew) {
     await db
       .insertInto('disputes')
@@ -113,7 +119,9 @@ async function bookDispute(
     .selectFrom('disputes')
     .select(['state', 'amount_cents'])
     .where('id', '=', dispute.id)
-    .executeTakeFirstOrThrow();
+    .executeTakeFirst();
+  // Others have taken all of the payment.
+  if (known === undefined) return;
   const state = dispute.isReinstated ? 'won' : dispute.isLost ? 'lost' : 'open';
   // A dispute that is won stays so, whatever an older answer of Stripe says.
   if (known.state === state || known.state === 'won' || state === 'open') return;
@@ -129,6 +137,18 @@ async function bookDispute(
 /** Rates of exchange may make more of a dispute than was paid. */
 function amountOf({ amount_cents: paidCents }: PaymentRow, { amountCents, currency }: Dispute): number {
   return currency === 'eur' ? Math.min(amountCents, paidCents) : paidCents;
+}
+
+/** What other disputes of the payment have taken, and not given back. */
+async function sumOfOthers(db: WorkspaceDb, payment: PaymentRow, dispute: Dispute): Promise<number> {
+  const { cents } = await db
+    .selectFrom('disputes')
+    .select(sql<number>`coalesce(sum(amount_cents), 0)::bigint`.as('cents'))
+    .where('payment_id', '=', payment.id)
+    .where('id', '<>', dispute.id)
+    .where('state', '<>', 'won')
+    .executeTakeFirstOrThrow();
+  return Number(cents);
 }
 
 const EVENTS = { open: 'wallet.disputed', won: 'wallet.dispute_won', lost: 'wallet.dispute_lost' } as const;
