@@ -44,8 +44,10 @@ export async function openPage(deps: PaymentDependencies, asked: PageAsked): Pro
   const opened = await (payment.kind === 'setup'
     ? payments.openSetup(page)
     : payments.openCheckout({ ...page, amountCents: payment.amount_cents }));
+  // One that counted as expired, its page being lost, can be paid again.
   await deps.db.query({
-    text: 'update wallet_payments set session_id = $3, session_url = $4 where organization_id = $1 and id = $2',
+    text: `update wallet_payments set session_id = $3, session_url = $4, state = case state when 'expired' then 'open' else state end
+           where organization_id = $1 and id = $2`,
     values: [payment.organization_id, payment.id, opened.sessionId, opened.url],
   });
   return opened.url;

@@ -15,6 +15,7 @@ import { chargePayment, reloadWallet } from './charge-card.ts';
 import { confirmPage, openPage } from './pages.ts';
 import { insertPayment } from './payment.ts';
 import { lookUpPayments, reloadWallets } from './payment-worker.ts';
+import { receiveEvent } from './receive-event.ts';
 
 const stripe = await startStripe();
 const { db, close } = await openTestDatabase();
@@ -43,8 +44,9 @@ async function makeWallet(behaviour?: string) {
   return { organizationId, cardId: card.id };
 }
 
-async function open(organizationId: string, amountCents: number): Promise<string> {
-  const page = { organizationId, currency: 'eur', returnUrl: 'https://example.com/', request: undefined };
+async function open(organizationId: string, amountCents: number, key?: string): Promise<string> {
+  const request = key === undefined ? undefined : { key, fingerprint: String(amountCents) };
+  const page = { organizationId, currency: 'eur', returnUrl: 'https://example.com/', request };
   const url = await openPage(billing, { ...page, kind: amountCents === 0 ? 'setup' : 'checkout', amountCents });
   return new URL(url).pathname.split('/').at(-1) ?? '';
 }
@@ -204,5 +206,58 @@ describe('a payment without an outcome', () => {
     await lookUpPayments(billing);
     assert.deepEqual(await states(), ['expired', 'expired']);
     assert.equal(await balanceOf(organizationId), 0);
+  });
+
+  test('whose page is opened late, with the caller’s key, is credited when that page is paid', async () => {
+    const { organizationId } = await makeWallet('pm_card_visa');
+    stripe.failNext('drop_after', 'drop_after');
+    await assert.rejects(open(organizationId, 900, 'late'), { code: 'stripe_error' });
+    const [lost] = [...stripe.sessions.keys()].slice(-1);
+    assert.ok(lost);
+    stripe.expireSession(lost);
+    stripe.forgetKeys();
+    clock.advance(49 * HOUR_MS);
+    await lookUpPayments(billing);
+    const sessionId = await open(organizationId, 900, 'late');
+    assert.notEqual(sessionId, lost);
+    await lookUpPayments(billing);
+    stripe.paySession(sessionId);
+    clock.advance(10 * HOUR_MS);
+    await lookUpPayments(billing);
+    assert.equal(await balanceOf(organizationId), 900);
+  });
+
+  test('does not expire while Stripe takes money on its page', async () => {
+    const { organizationId } = await makeWallet('pm_card_visa');
+    stripe.failNext('drop_before', 'drop_before');
+    await assert.rejects(open(organizationId, 600, 'slow'), { code: 'stripe_error' });
+    clock.advance(47 * HOUR_MS);
+    const sessionId = await open(organizationId, 600, 'slow');
+    clock.advance(2 * HOUR_MS);
+    await lookUpPayments(billing);
+    stripe.paySession(sessionId);
+    const confirmed = await confirmPage(billing, { organizationId, sessionId });
+    assert.deepEqual(confirmed, { credited: true, payment_status: 'paid' });
+    assert.equal(await balanceOf(organizationId), 600);
+  });
+
+  test('does not expire with a page that its caller never got', async () => {
+    const { organizationId } = await makeWallet('pm_card_visa');
+    stripe.failNext('drop_after', 'drop_after');
+    await assert.rejects(open(organizationId, 400, 'twice'), { code: 'stripe_error' });
+    const [lost] = [...stripe.sessions.values()].slice(-1);
+    assert.ok(lost);
+    stripe.forgetKeys();
+    clock.advance(25 * HOUR_MS);
+    const sessionId = await open(organizationId, 400, 'twice');
+    stripe.expireSession(lost.id);
+    const { ironcraft_organization, ironcraft_payment: paymentId = '' } = lost.metadata;
+    assert.equal(ironcraft_organization, organizationId);
+    const label = { organizationId, paymentId };
+    const type = 'checkout.session.expired';
+    await receiveEvent(billing, { id: mintId('evt'), type, kind: 'page', label, sessionId: lost.id });
+    stripe.paySession(sessionId);
+    await confirmPage(billing, { organizationId, sessionId });
+    assert.equal(await balanceOf(organizationId), 400);
   });
 });

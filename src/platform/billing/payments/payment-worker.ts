@@ -21,7 +21,7 @@ const INTERVAL_MS = 2_000;
 const BATCH = 20;
 /** After so many the payment service counts as unreachable: the rest waits for the next pass. */
 const FAILURES_A_PASS = 3;
-/** Twice as long as Stripe keeps a page open. */
+/** How long a page is waited for that was asked for and is not known: twice as long as Stripe keeps one open. */
 const PAGE_LIFETIME_MS = 48 * 3_600_000;
 
 export interface PaymentWorkerDependencies extends PaymentDependencies {
@@ -64,12 +64,12 @@ export async function lookUpPayments(deps: PaymentWorkerDependencies, signal?: A
 async function lookUp(deps: PaymentWorkerDependencies, payment: Payment): Promise<Payment> {
   if (payment.kind === 'reload' || payment.kind === 'autoreload') return chargePayment(deps, payment);
   const ageMs = deps.clock.now().getTime() - payment.created_at.getTime();
+  // A page whose address nobody was given: the caller may repeat the call with its key.
+  if (payment.session_id === null && ageMs < PAGE_LIFETIME_MS) return payment;
   const page = payment.session_id === null ? undefined : await (await deps.openPayments()).findPage(payment.session_id);
-  // A page whose address nobody was given: the caller may repeat the call with its key for a day.
-  const isYoung = ageMs < PAGE_LIFETIME_MS && (payment.session_id === null || page !== undefined);
-  const settlement = isYoung && page === undefined ? undefined : settlementOfPage(payment, page);
-  if (settlement === undefined && ageMs < PAGE_LIFETIME_MS) return payment;
-  return deps.db.transaction((tx) => settle(tx, deps, payment, settlement ?? { state: 'expired' }));
+  // However old the payment: its page may have been opened late.
+  const settlement = settlementOfPage(payment, page);
+  return settlement === undefined ? payment : deps.db.transaction((tx) => settle(tx, deps, payment, settlement));
 }
 
 async function claimDue({ db, clock }: PaymentWorkerDependencies): Promise<Payment[]> {

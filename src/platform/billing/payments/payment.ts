@@ -4,7 +4,7 @@
  *   open ─▶ succeeded   paid: the wallet is credited, once, by `payment:<id>`; of a setup the card is saved, and the
  *        │              starter credit booked, once an organization, by `starter:<organization>`
  *        ├▶ failed      declined
- *        └▶ expired     the page was not used in time
+ *        └▶ expired     the page was not used in time ─▶ open where a repeated call opens another
  *
  * A page is settled by whoever hears of it first: the caller (`confirm`), Stripe's webhook, or the look of the periodic worker.
  * All of them lock the wallet first and find the row open or not, so that they agree on one of them.

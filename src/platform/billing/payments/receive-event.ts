@@ -48,8 +48,10 @@ type EventOf<Kind extends PaymentEvent['kind']> = Extract<PaymentEvent, { readon
 async function receivePage(deps: PaymentDependencies, payments: CardPayments, event: EventOf<'page'>): Promise<void> {
   const payment = await findLabelled(deps, event.label);
   if (payment === undefined) return;
+  // An earlier page, whose address was lost, says nothing of the one that took its place.
+  const sessionId = payment.session_id ?? event.sessionId;
   const settlement =
-    payment.state === 'open' ? settlementOfPage(payment, await payments.findPage(event.sessionId)) : undefined;
+    payment.state === 'open' ? settlementOfPage(payment, await payments.findPage(sessionId)) : undefined;
   await deps.db.transaction(async (tx) => {
     if (!(await keepEvent(tx, event)) || settlement === undefined) return;
     // It may come before the answer to the call that opened the page.
