@@ -3,7 +3,6 @@
  * a reference of its own, so that events may come twice, late and in any order. The id of each that was acted on is
  * kept, in the transaction in which it was, and a repetition is acknowledged without asking.
  */
-import type { Executor } from '../../../kernel/db/database.ts';
 import { book } from '../ledger.ts';
 import type { CardPayments, PaymentEvent } from './card-payments.ts';
 import { chargePayment } from './charge-card.ts';
@@ -87,21 +86,11 @@ async function receiveRefund(
     if (!(await keepEvent(tx, event))) return;
     for (const { id, amountCents, isGiven } of refunds) {
       const refund = { organizationId, kind: 'refund', currency } as const;
-      if (isGiven) {
-        const reference = `refund:${id}`;
-        await book(tx, { ...refund, amountCents: -amountCents, reference, description: 'refund to the card' });
-      } else if (await isBooked(tx, `refund:${id}`)) {
-        const reference = `refund_failed:${id}`;
-        await book(tx, { ...refund, amountCents, reference, description: 'refund that the card did not take' });
-      }
+      const [given, failed] = [`refund:${id}`, `refund_failed:${id}`];
+      await book(tx, { ...refund, amountCents: -amountCents, reference: given, description: 'refund to the card' });
+      if (isGiven) continue;
+      // Both, also of one that failed before it was heard of: an answer from before its failure, which comes after this, books nothing.
+      await book(tx, { ...refund, amountCents, reference: failed, description: 'refund that the card did not take' });
     }
   });
-}
-
-async function isBooked(executor: Executor, reference: string): Promise<boolean> {
-  const { rowCount } = await executor.query({
-    text: 'select from wallet_transactions where reference = $1',
-    values: [reference],
-  });
-  return rowCount > 0;
 }
