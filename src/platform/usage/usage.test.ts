@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { startPlatform } from '../../../test/support/platform.ts';
+import { clientTool, makeSmith, makeUpstreamSmith, useUpstream } from '../../../test/support/turns.ts';
 import { auditUsage, recordUsage } from './index.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -88,6 +89,35 @@ test('the dialect shows cached and reasoning tokens', async () => {
     total_tokens: 1_200,
   });
 });
+
+/** About 1,000 tokens of arguments. */
+const LONG_CALL = { name: 'save', arguments: JSON.stringify({ text: 'many words '.repeat(500) }) };
+
+test('what a provider does not count is estimated: the thoughts and the arguments of calls as well as the text', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const tools = [clientTool('save')];
+  const outputOf = async (answer: Omit<Parameters<typeof upstream.respondWith>[0] & object, 'type'>) => {
+    upstream.respondWith({ type: 'answer', ...answer });
+    const { body } = await smith.ask('Save it', { tools });
+    return body.usage.output_tokens;
+  };
+  assert.ok((await outputOf({ toolCalls: [LONG_CALL] })) > 500);
+  assert.ok((await outputOf({ reasoning: ['Many words '.repeat(500)], deltas: ['Hi'] })) > 500);
+});
+
+for (const type of ['reset', 'end'] as const) {
+  test(`a call that breaks off (${type}) in the arguments of a tool counts those that had come`, async () => {
+    const smith = await makeSmith(platform, { model: MODEL });
+    await useUpstream(smith.project, upstream, 'openai');
+    upstream.respondWith({ type: 'answer', toolCalls: [LONG_CALL], fault: { afterChunks: 1, type } });
+    const runId = await smith.begin('Save it', { tools: [clientTool('save')] });
+    const run = await smith.settled(runId);
+    assert.equal(run.status, 'failed');
+    assert.ok(run.usage.output_tokens > 250, `${run.usage.output_tokens} tokens`);
+    assert.ok(run.usage.output_tokens < 1_000, `${run.usage.output_tokens} tokens`);
+    assert.deepEqual(await findDifferences(smith.project.projectId), []);
+  });
+}
 
 test('entries that are recorded at once are summed, and one that comes again changes nothing', async () => {
   const project = await makeProject();

@@ -5,13 +5,12 @@ import {
   type ChatModel,
   callModel,
   estimatePromptTokens,
-  estimateTokens,
   type ModelCallLimits,
 } from '../../models/index.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from '../timeline/live-turn.ts';
 import { FLUSH_INTERVAL_MS } from '../timeline/timeline-writer.ts';
 import { type AskedModel, callOptions } from './call-options.ts';
-import { AnswerCollector, type ModelAnswer, type PartialAnswer, type StepUsage } from './collect-answer.ts';
+import { AnswerCollector, estimateOutput, type ModelAnswer, type PartialAnswer, type StepUsage } from './collect-answer.ts';
 import { WholeCharacters } from './whole-characters.ts';
 
 export interface ModelStep extends AskedModel {
@@ -53,6 +52,8 @@ export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<Mo
       case 'reasoning-end':
         showReasoning(part.id, thoughts.end(part.id));
         return collector.endReasoning(part.id, part.providerMetadata as never);
+      case 'tool-input-delta':
+        return collector.addInput(part.id, part.delta);
       case 'tool-call':
         return collector.addCall(part);
       case 'stream-start':
@@ -95,6 +96,6 @@ async function makeRoom(live: LiveTurn, flush: () => Promise<void>): Promise<voi
 export function estimateUsage(step: Pick<ModelStep, 'prompt' | 'partial'>): StepUsage {
   return {
     inputTokens: estimatePromptTokens(step.prompt),
-    outputTokens: estimateTokens(`${step.partial.text}`) + estimateTokens(`${step.partial.reasoning}`),
+    outputTokens: estimateOutput(step.partial),
   };
 }

@@ -39,10 +39,17 @@ export interface StepUsage {
 export interface PartialAnswer {
   readonly text: TextBuffer;
   readonly reasoning: TextBuffer;
+  /** The arguments of calls. */
+  readonly inputs: TextBuffer;
 }
 
 export function emptyAnswer(): PartialAnswer {
-  return { text: new TextBuffer(), reasoning: new TextBuffer() };
+  return { text: new TextBuffer(), reasoning: new TextBuffer(), inputs: new TextBuffer() };
+}
+
+/** The tokens of what has arrived, where the provider does not say. */
+export function estimateOutput({ text, reasoning, inputs }: PartialAnswer): number {
+  return [text, reasoning, inputs].reduce((sum, part) => sum + estimateTokens(`${part}`), 0);
 }
 
 type ToolCallPart = Extract<AssistantContent[number], { type: 'tool-call' }>;
@@ -73,6 +80,8 @@ export class AnswerCollector {
   readonly #calls: RequestedCall[] = [];
   readonly #warnings: Warning[] = [];
   readonly #taken: Set<string>;
+  /** Calls whose arguments have come in pieces. */
+  readonly #inputs = new Set<string>();
   #finishReason: ModelAnswer['finishReason'] = 'other';
   #usage: LanguageModelV4Usage | undefined;
 
@@ -112,7 +121,13 @@ export class AnswerCollector {
     return block;
   }
 
+  addInput(id: string, delta: string): void {
+    this.#inputs.add(id);
+    this.#partial.inputs.add(delta);
+  }
+
   addCall(call: LanguageModelV4ToolCall): void {
+    if (!this.#inputs.has(call.toolCallId)) this.#partial.inputs.add(call.input);
     const callId = call.toolCallId !== '' && !this.#taken.has(call.toolCallId) ? call.toolCallId : mintId('call');
     this.#taken.add(callId);
     const { args, problem } = parseArguments(call.input);
@@ -158,7 +173,7 @@ export class AnswerCollector {
       warnings: this.#warnings,
       usage: {
         inputTokens: input?.total ?? estimatedInput,
-        outputTokens: output?.total ?? estimateTokens(text),
+        outputTokens: output?.total ?? estimateOutput(this.#partial),
         ...(input?.cacheRead === undefined ? {} : { cachedInputTokens: input.cacheRead }),
         ...(input?.cacheWrite === undefined ? {} : { cacheWriteTokens: input.cacheWrite }),
         ...(output?.reasoning === undefined ? {} : { reasoningTokens: output.reasoning }),
