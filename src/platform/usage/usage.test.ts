@@ -119,6 +119,17 @@ for (const type of ['reset', 'end'] as const) {
   });
 }
 
+test('a call that breaks off counts the tools that it was asked with', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const tools = [clientTool('save', { description: 'many words '.repeat(200) })];
+  upstream.respondWith({ type: 'answer', deltas: ['Hello', ' there'] });
+  const { body: whole } = await smith.ask('Hi', { tools });
+  upstream.respondWith({ type: 'answer', deltas: ['Hello', ' there'], fault: { afterChunks: 1, type: 'reset' } });
+  const cut = await smith.settled(await smith.begin('Hi', { tools }));
+  assert.deepEqual([whole.status, cut.status], ['completed', 'failed']);
+  assert.equal(cut.usage.input_tokens, whole.usage.input_tokens);
+});
+
 test('entries that are recorded at once are summed, and one that comes again changes nothing', async () => {
   const project = await makeProject();
   const smithId = await project.createSmith();

@@ -1,16 +1,17 @@
 /** One model call of a turn: the prompt out, the deltas to the readers, the answer collected. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import {
-  type ChatModel,
-  callModel,
-  estimatePromptTokens,
-  type ModelCallLimits,
-} from '../../models/index.ts';
+import { type ChatModel, callModel, estimatePromptTokens, type ModelCallLimits } from '../../models/index.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from '../timeline/live-turn.ts';
 import { FLUSH_INTERVAL_MS } from '../timeline/timeline-writer.ts';
-import { type AskedModel, callOptions } from './call-options.ts';
-import { AnswerCollector, estimateOutput, type ModelAnswer, type PartialAnswer, type StepUsage } from './collect-answer.ts';
+import { type AskedModel, callOptions, functionTools } from './call-options.ts';
+import {
+  AnswerCollector,
+  estimateOutput,
+  type ModelAnswer,
+  type PartialAnswer,
+  type StepUsage,
+} from './collect-answer.ts';
 import { WholeCharacters } from './whole-characters.ts';
 
 export interface ModelStep extends AskedModel {
@@ -93,9 +94,9 @@ async function makeRoom(live: LiveTurn, flush: () => Promise<void>): Promise<voi
 }
 
 /** What a cut-off call is taken to have used: providers do not say. */
-export function estimateUsage(step: Pick<ModelStep, 'prompt' | 'partial'>): StepUsage {
+export function estimateUsage(step: Pick<ModelStep, 'prompt' | 'tools' | 'partial'>): StepUsage {
   return {
-    inputTokens: estimatePromptTokens(step.prompt),
+    inputTokens: estimatePromptTokens(step.prompt, functionTools(step.tools)),
     outputTokens: estimateOutput(step.partial),
   };
 }

@@ -75,9 +75,9 @@ function endCancelled(context: TurnContext): Promise<RunRow> {
 }
 
 /** The step of a model call that did not finish: what it had used is paid for. */
-function cutOffCall({ state, call }: TurnContext): Partial<Commit> {
+function cutOffCall({ state, call, tools }: TurnContext): Partial<Commit> {
   if (call === undefined) return {};
-  const usage = estimateUsage(call);
+  const usage = estimateUsage({ ...call, tools: [...tools.values()] });
   if (usage.outputTokens === 0) return {};
   const record = modelRecord(state, { startedAt: call.startedAt, usage, finish: 'cut_off' });
   return { steps: [record], ...billed(record) };
