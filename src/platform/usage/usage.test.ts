@@ -130,6 +130,26 @@ test('a call that breaks off counts the tools that it was asked with', async () 
   assert.equal(cut.usage.input_tokens, whole.usage.input_tokens);
 });
 
+test('a summary of a thread is estimated where the provider does not count', async () => {
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const inThread = { thread_id: 'main' };
+  upstream.respondWith({ type: 'answer', deltas: ['Noted'] });
+  for (let turn = 1; turn <= 4; turn += 1) await smith.ask(`Turn ${turn} ${'many words '.repeat(9_000)}`, inThread);
+  upstream.respondWith([
+    { type: 'context_length_exceeded' },
+    { type: 'answer', deltas: ['They spoke', ' of many words'] },
+    { type: 'answer', deltas: ['Done'] },
+  ]);
+  const { body } = await smith.ask('Turn 5', inThread);
+  assert.equal(body.output?.content, 'Done', JSON.stringify(body.error));
+  const { rows } = await platform.db.query<{ input_tokens: number; output_tokens: number }>({
+    text: `select input_tokens, output_tokens from run_steps where project_id = $1 and run_id = $2 and kind = 'compaction'`,
+    values: [smith.project.projectId, body.id],
+  });
+  const [summary] = rows;
+  assert.ok(summary !== undefined && summary.input_tokens > 1_000 && summary.output_tokens > 3, JSON.stringify(rows));
+});
+
 test('entries that are recorded at once are summed, and one that comes again changes nothing', async () => {
   const project = await makeProject();
   const smithId = await project.createSmith();

@@ -71,8 +71,11 @@ async function summarizeOldest(
     'history_compacted',
     `Turns up to ${fit.foldedTurn} no longer fit the model’s window and were summarized.`,
   );
-  const usage = { inputTokens: summary.inputTokens, outputTokens: summary.outputTokens };
-  const record = modelRecord(state, { startedAt, usage, finish: summary.byModel ? 'summary' : 'excerpt' });
+  const record = modelRecord(state, {
+    startedAt,
+    usage: summary.usage,
+    finish: summary.byModel ? 'summary' : 'excerpt',
+  });
   await deps.journal.commit({
     status: 'in_progress',
     steps: [{ ...record, kind: 'compaction' }],

@@ -1,13 +1,13 @@
 /** Summarizes earlier turns of a thread. The model writes the summary; if it fails, the first lines of each are used. */
-import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
+import type { LanguageModelV4Usage } from '@ai-sdk/provider';
 import { callModel, estimatePromptTokens, estimateTokens, type ModelCall } from '../../models/index.ts';
+import { emptyAnswer, estimateOutput, readUsage, type StepUsage } from '../execution/collect-answer.ts';
 import type { StoredMessage } from '../turn.ts';
 import { findLevel } from './fit-history.ts';
 
 export interface ThreadSummary {
   readonly text: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+  readonly usage: StepUsage;
   /** False: the model did not answer, so the summary is an excerpt. */
   readonly byModel: boolean;
 }
@@ -29,44 +29,34 @@ export async function summarizeThread(
   const lines = [...(earlier === null ? [] : [earlier]), ...messages.map(renderMessage)];
   const excerpt = clipToTokens(lines.map((line) => line.slice(0, EXCERPT_CHARS)).join('\n'), limits.maxTokens);
   // The built-in model cannot summarize; what it would write is longer than the excerpt and says less.
-  if (call.model.provider.startsWith('builtin'))
-    return { text: excerpt, inputTokens: 0, outputTokens: 0, byModel: false };
+  if (call.model.provider.startsWith('builtin')) return { text: excerpt, usage: NOTHING, byModel: false };
   const transcript = clipToTokens(shortenLines(lines, limits.room).join('\n'), limits.room);
   const prompt = [
     { role: 'system' as const, content: BRIEF },
     { role: 'user' as const, content: [{ type: 'text' as const, text: transcript }] },
   ];
-  let text = '';
+  const answer = emptyAnswer();
+  let used: LanguageModelV4Usage | undefined;
+  const readUsed = () => readUsage(used, estimatePromptTokens(prompt), answer);
   try {
-    let inputTokens = 0;
-    let outputTokens = 0;
     await callModel({ ...call, options: { prompt, maxOutputTokens: limits.maxTokens } }, (parts) => {
       for (const part of parts) {
-        if (part.type === 'text-delta') text += part.delta;
-        if (part.type === 'finish') {
-          inputTokens = part.usage.inputTokens.total ?? 0;
-          outputTokens = part.usage.outputTokens.total ?? 0;
-        }
+        if (part.type === 'text-delta') answer.text.add(part.delta);
+        if (part.type === 'reasoning-delta') answer.reasoning.add(part.delta);
+        if (part.type === 'finish') used = part.usage;
       }
     });
-    const usable = text.trim() !== '';
-    return {
-      text: usable ? clipToTokens(text.trim(), limits.maxTokens) : excerpt,
-      inputTokens,
-      outputTokens,
-      byModel: usable,
-    };
+    const text = `${answer.text}`.trim();
+    const usable = text !== '';
+    return { text: usable ? clipToTokens(text, limits.maxTokens) : excerpt, usage: readUsed(), byModel: usable };
   } catch (error) {
     if (call.signal?.aborted) throw error;
     // What had come of an answer that was cut off is paid for; providers do not say how much it was.
-    const used = text === '' ? { inputTokens: 0, outputTokens: 0 } : estimateUsed(prompt, text);
-    return { text: excerpt, ...used, byModel: false };
+    return { text: excerpt, usage: estimateOutput(answer) === 0 ? NOTHING : readUsed(), byModel: false };
   }
 }
 
-function estimateUsed(prompt: LanguageModelV4Prompt, text: string) {
-  return { inputTokens: estimatePromptTokens(prompt), outputTokens: estimateTokens(text) };
-}
+const NOTHING: StepUsage = { inputTokens: 0, outputTokens: 0 };
 
 /** Of one message. Its line is cut to its share of the transcript later; a message of megabytes would be a stall before. */
 const RENDERED_CHARS_MAX = 200_000;

@@ -164,22 +164,31 @@ export class AnswerCollector {
   answer(estimatedInput: number): ModelAnswer {
     const content = this.#content.flatMap(finishPart);
     const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    const { inputTokens: input, outputTokens: output } = this.#usage ?? {};
     return {
       text,
       content,
       calls: this.#calls,
       finishReason: this.#finishReason,
       warnings: this.#warnings,
-      usage: {
-        inputTokens: input?.total ?? estimatedInput,
-        outputTokens: output?.total ?? estimateOutput(this.#partial),
-        ...(input?.cacheRead === undefined ? {} : { cachedInputTokens: input.cacheRead }),
-        ...(input?.cacheWrite === undefined ? {} : { cacheWriteTokens: input.cacheWrite }),
-        ...(output?.reasoning === undefined ? {} : { reasoningTokens: output.reasoning }),
-      },
+      usage: readUsage(this.#usage, estimatedInput, this.#partial),
     };
   }
+}
+
+/** What the provider says, and an estimate of what it does not say. */
+export function readUsage(
+  usage: LanguageModelV4Usage | undefined,
+  estimatedInput: number,
+  answer: PartialAnswer,
+): StepUsage {
+  const { inputTokens: input, outputTokens: output } = usage ?? {};
+  return {
+    inputTokens: input?.total ?? estimatedInput,
+    outputTokens: output?.total ?? estimateOutput(answer),
+    ...(input?.cacheRead === undefined ? {} : { cachedInputTokens: input.cacheRead }),
+    ...(input?.cacheWrite === undefined ? {} : { cacheWriteTokens: input.cacheWrite }),
+    ...(output?.reasoning === undefined ? {} : { reasoningTokens: output.reasoning }),
+  };
 }
 
 function parseArguments(input: string): { args: JsonObject; problem: string | undefined } {
