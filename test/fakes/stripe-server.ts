@@ -62,7 +62,7 @@ export interface FakeStripe extends StripeState {
   /** An event as Stripe sends it: signed by its own package. */
   signEvent(type: string, object: object, options?: SigningOptions): SignedEvent;
   /** Whatever these bytes are. */
-  signText(payload: string, options?: Omit<SigningOptions, 'id'>): SignedEvent;
+  signText(payload: string, options?: Omit<SigningOptions, 'id' | 'previous'>): SignedEvent;
   /** As a day later: those that it was given before this time of `performance.now()`. Default: all. */
   forgetKeys(givenBeforeMs?: number): void;
   /** What was charged and not given back. */
@@ -72,6 +72,8 @@ export interface FakeStripe extends StripeState {
 
 export interface SigningOptions {
   readonly id?: string;
+  /** Of an `….updated`: what has changed, as it was before. */
+  readonly previous?: object;
   /** Default: the endpoint's. */
   readonly secret?: string;
   /** Default: now. */
@@ -205,8 +207,9 @@ export async function startStripe(): Promise<FakeStripe> {
     letGo() {
       for (const resolve of waiting.splice(0)) resolve();
     },
-    signEvent(type, object, { id = `evt_${randomBytes(12).toString('hex')}`, ...options } = {}) {
-      return signText(JSON.stringify({ id, object: 'event', type, data: { object } }), options);
+    signEvent(type, object, { id = `evt_${randomBytes(12).toString('hex')}`, previous, ...options } = {}) {
+      const data = { object, previous_attributes: previous };
+      return signText(JSON.stringify({ id, object: 'event', type, data }), options);
     },
     signText,
     forgetKeys(givenBeforeMs = Number.POSITIVE_INFINITY) {

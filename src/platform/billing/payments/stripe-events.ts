@@ -59,6 +59,9 @@ function describe(event: Stripe.Event): PaymentEvent {
     case 'payment_method.detached':
       return { id, type, kind: 'card removed', cardId: event.data.object.id };
     case 'customer.updated': {
+      // Whatever else has changed of a customer, the choice that stands there may be older than the card that was saved last.
+      const isChosen = 'default_payment_method' in (event.data.previous_attributes?.invoice_settings ?? {});
+      if (!isChosen) return { id, type, kind: 'other' };
       const chosen = event.data.object.invoice_settings?.default_payment_method ?? null;
       const cardId = typeof chosen === 'object' ? chosen?.id : chosen;
       if (cardId === undefined) return { id, type, kind: 'other' };

@@ -326,8 +326,22 @@ describe('Stripe’s event', () => {
     const customerId = stripe.savedCards.get(cardId)?.customer ?? '';
     stripe.savedCards.set('pm_chosen', { id: 'pm_chosen', customer: customerId, behaviour: 'pm_card_visa' });
     const invoice_settings = { default_payment_method: 'pm_chosen' };
-    assert.equal((await sendEvent('customer.updated', { id: customerId, invoice_settings })).status, 200);
+    const previous = { invoice_settings: { default_payment_method: cardId } };
+    assert.equal((await sendEvent('customer.updated', { id: customerId, invoice_settings }, { previous })).status, 200);
     assert.equal((await organization.post(`${BILLING}/reload`, { amount_cents: 500 })).body.payment_status, 'paid');
+  });
+
+  test('of a customer whose address has changed leaves the card that is charged', async () => {
+    const { organization, cardId } = await withCard();
+    const customerId = stripe.savedCards.get(cardId)?.customer ?? '';
+    const session = await openPage(organization, 'setup');
+    const { id: newCard } = stripe.saveCard(session);
+    await confirm(organization, session);
+    const invoice_settings = { default_payment_method: cardId };
+    const previous = { email: 'old@example.com' };
+    assert.equal((await sendEvent('customer.updated', { id: customerId, invoice_settings }, { previous })).status, 200);
+    assert.equal((await organization.post(`${BILLING}/reload`, { amount_cents: 500 })).body.payment_status, 'paid');
+    assert.equal(stripe.requests.at(-1)?.body.payment_method, newCard);
   });
 });
 
