@@ -1,6 +1,7 @@
 /** Charges of the saved card: asked for by the caller (`reload`), or by the wallet itself (`autoreload`). */
 import { ApiError } from '../../../kernel/http/errors.ts';
 import {
+  findRequested,
   getPayment,
   insertPayment,
   type Payment,
@@ -27,24 +28,26 @@ export interface Reloaded {
  * Charges the saved card now. Throws `no_customer`, `no_saved_card`, `stripe_unconfigured` and `idempotency_key_reused`.
  */
 export async function reloadWallet(deps: PaymentDependencies, asked: ReloadAsked): Promise<Reloaded> {
-  const { organizationId, currency, request } = asked;
+  const { organizationId, request } = asked;
   await deps.openPayments();
-  const card = await readCard(deps, organizationId);
-  const amountCents = asked.amountCents ?? card.autoreload_amount_cents;
-  const wanted = {
-    organizationId,
-    kind: 'reload',
-    amountCents,
-    currency,
-    cardId: card.stripe_card_id,
-    request,
-  } as const;
-  const payment = await insertPayment(deps.db, deps.clock, wanted);
-  if (payment === undefined) throw new Error('a reload was not written down');
+  // What was charged before is told, whatever card there is by now.
+  const begun = await findRequested(deps.db, { organizationId, kind: 'reload', request });
+  const payment = begun ?? (await insertReload(deps, asked));
   if (payment.request_fingerprint !== (request?.fingerprint ?? null)) throw new ApiError('idempotency_key_reused');
   const { state } = payment.state === 'open' ? await chargePayment(deps, payment) : payment;
   if (state === 'succeeded') return { credited: true, payment_status: 'paid' };
   return { credited: false, payment_status: state === 'open' ? 'processing' : 'declined' };
+}
+
+async function insertReload(deps: PaymentDependencies, asked: ReloadAsked): Promise<Payment> {
+  const { organizationId, currency, request } = asked;
+  const card = await readCard(deps, organizationId);
+  const amountCents = asked.amountCents ?? card.autoreload_amount_cents;
+  const cardId = card.stripe_card_id;
+  const wanted = { organizationId, kind: 'reload', amountCents, currency, cardId, request } as const;
+  const payment = await insertPayment(deps.db, deps.clock, wanted);
+  if (payment === undefined) throw new Error('a reload was not written down');
+  return payment;
 }
 
 async function readCard({ db }: PaymentDependencies, organizationId: string) {

@@ -88,12 +88,20 @@ export async function insertPayment(
       now,
     ],
   });
-  if (rows[0] !== undefined || request === undefined) return rows[0];
-  const found = await executor.query<Payment>({
+  return rows[0] ?? findRequested(executor, payment);
+}
+
+/** The payment that the caller's key has begun. */
+export async function findRequested(
+  executor: Executor,
+  { organizationId, kind, request }: Pick<NewPayment, 'organizationId' | 'kind' | 'request'>,
+): Promise<Payment | undefined> {
+  if (request === undefined) return undefined;
+  const { rows } = await executor.query<Payment>({
     text: 'select * from wallet_payments where organization_id = $1 and kind = $2 and request_key = $3',
     values: [organizationId, kind, request.key],
   });
-  return found.rows[0];
+  return rows[0];
 }
 
 /** What becomes of an open payment. */

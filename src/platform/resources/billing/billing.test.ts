@@ -406,6 +406,18 @@ describe('reload', () => {
     assert.equal(stripe.netCents() - net, 900);
   });
 
+  test('with a key says that it is paid though the card has been removed since', async () => {
+    const { organization, cardId } = await withCard();
+    const headers = { 'idempotency-key': 'removed since' };
+    stripe.failNext('drop_after', 'drop_after');
+    const lost = await organization.post(`${BILLING}/reload`, { amount_cents: 900 }, headers);
+    assert.equal(lost.body.payment_status, 'processing');
+    assert.equal((await sendEvent('payment_intent.succeeded', lastIntent())).status, 200);
+    assert.equal((await sendEvent('payment_method.detached', { id: cardId })).status, 200);
+    const again = await organization.post(`${BILLING}/reload`, { amount_cents: 900 }, headers);
+    assert.deepEqual([again.status, again.body], [200, { credited: true, payment_status: 'paid' }], again.text);
+  });
+
   test('whose answer was lost is credited by Stripe’s event', async () => {
     const { organization } = await withCard();
     stripe.failNext('drop_after', 'drop_after');
