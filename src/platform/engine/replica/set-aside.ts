@@ -35,6 +35,7 @@ export async function setAside(db: Database, replicaId: string, run: Suspect, er
     error,
     stopReason: 'error',
     output: run.output === null ? null : closeCalls(run.output),
+    releasesBudgets: true,
     frames: [{ ...frame, seq, created_at: new Date().toISOString() }],
     feed: [{ ...frame, data: { run_id: key.runId, thread_id: key.threadId, error } }],
   });

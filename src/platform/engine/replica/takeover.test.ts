@@ -16,15 +16,18 @@ interface Abandoned {
   /** A step was completed since it was taken over. */
   readonly progress?: boolean;
   readonly replicaId?: string;
+  /** Something is reserved for its call of a model. */
+  readonly reserves?: boolean;
 }
 
 /** A run that is in progress at a replica that has ended. */
 async function abandonRun(abandoned: Abandoned): Promise<{ smith: TestSmith; runId: string }> {
-  const { interruptedBy = [], alone = false, progress = false, replicaId = 'rep_dead' } = abandoned;
+  const { interruptedBy = [], alone = false, progress = false, replicaId = 'rep_dead', reserves = false } = abandoned;
   const { db } = platform;
   const smith = await makeSmith(platform);
   const { body: run } = await smith.ask('Write 5 words');
   const ids = [smith.project.projectId, run.id];
+  if (reserves) await smith.project.post('/v1/budgets', { scope: 'tenant', limit: 1, action: 'block' });
   await db.transaction(async (tx) => {
     if (!progress) {
       await tx.query({ text: 'delete from run_steps where project_id = $1 and run_id = $2', values: ids });
@@ -34,6 +37,15 @@ async function abandonRun(abandoned: Abandoned): Promise<{ smith: TestSmith; run
       values: ids,
     });
     await tx.query({ text: 'delete from run_events where project_id = $1 and run_id = $2 and seq > 1', values: ids });
+    if (reserves) {
+      await tx.query({
+        text: `
+          with held as (update budget_periods set reserved_micros = 500 where project_id = $1 returning *)
+          insert into budget_reservations (project_id, holder, budget_id, period_key, amount_micros, expires_at)
+          select project_id, $2, budget_id, period_key, 500, now() + interval '30 minutes' from held`,
+        values: ids,
+      });
+    }
     await tx.query({
       text: `
         update runs set status = 'in_progress', attempt = $3::int, replica_id = $4, output = null, stop_reason = null,
@@ -85,6 +97,18 @@ test('a turn that was alone when its second replica ended is set aside, and its 
     [[runId, { code: 'run_failed', message }]],
   );
   assert.equal((await smith.ask('Write 3 words')).body.status, 'completed');
+});
+
+test('a turn that is set aside gives back what it had reserved of budgets', async () => {
+  const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true, reserves: true });
+  assert.equal((await smith.settled(runId)).status, 'failed');
+  const { rows } = await platform.db.query({
+    text: `
+      select p.reserved_micros, (select count(*)::int from budget_reservations r where r.project_id = p.project_id) as held
+      from budget_periods p where p.project_id = $1`,
+    values: [smith.project.projectId],
+  });
+  assert.deepEqual(rows, [{ reserved_micros: 0, held: 0 }]);
 });
 
 test('a turn goes on that other suspects were beside when its second replica ended', async () => {
