@@ -66,8 +66,9 @@ export async function updateBudget(
 /** With its periods and what is reserved of them. False when there is no such budget. */
 export async function removeBudget(tx: TenantTransaction, id: string): Promise<boolean> {
   const result = await tx.deleteFrom('budgets').where('id', '=', id).executeTakeFirst();
-  await tx.deleteFrom('budget_periods').where('budget_id', '=', id).execute();
+  // In the order in which a call that settles takes them, which would otherwise wait for this and this for it.
   await tx.deleteFrom('budget_reservations').where(sql<boolean>`budget_id = ${id}`).execute();
+  await tx.deleteFrom('budget_periods').where('budget_id', '=', id).execute();
   return result.numDeletedRows > 0n;
 }
 

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { startPlatform } from '../../../test/support/platform.ts';
-import { question, useUpstream } from '../../../test/support/turns.ts';
+import { eventually, question, useUpstream } from '../../../test/support/turns.ts';
+import { TenantTransaction } from '../store/tenant-db.ts';
 import { auditUsage } from '../usage/index.ts';
-import { releaseExpired } from './reserve.ts';
+import { removeBudget } from './budget-store.ts';
+import { releaseBudgets, releaseExpired } from './reserve.ts';
 
 const upstream = await startOpenAiUpstream();
 const platform = await startPlatform({ budgetWaitMs: 60_000 });
@@ -95,4 +97,44 @@ test('a reservation that a crash has left is let go once it expires', async () =
     values: [budget.id],
   });
   assert.deepEqual(rows, [{ reserved_micros: 300, spent_micros: 0 }]);
+});
+
+test('a budget that is removed while a call gives back what it had reserved of it is in nobody’s way', async (t) => {
+  if (platform.db.kind === 'embedded') return t.skip('it runs one statement at a time');
+  const { db } = platform;
+  const { projectId, post } = await platform.createProject();
+  const { body: budget } = await post('/v1/budgets', { scope: 'tenant', limit: 1, action: 'block' });
+  await db.query({
+    text: `
+      with held as (update budget_periods set reserved_micros = 500 where budget_id = $1 returning *)
+      insert into budget_reservations (project_id, holder, budget_id, period_key, amount_micros, expires_at)
+      select project_id, 'run_1', budget_id, period_key, 500, now() + interval '1 hour' from held`,
+    values: [budget.id],
+  });
+  const waiting = (count: number) =>
+    eventually(async () => {
+      const { rowCount } = await db.query({
+        text: `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        values: [],
+      });
+      return rowCount === count ? true : undefined;
+    }, `${count} wait for the period`);
+  const held = Promise.withResolvers<void>();
+  const letGo = Promise.withResolvers<void>();
+  const holding = db.transaction(async (tx) => {
+    await tx.query({ text: 'select from budget_periods where budget_id = $1 for update', values: [budget.id] });
+    held.resolve();
+    await letGo.promise;
+  });
+  await held.promise;
+  const removing = db.transaction((tx) => removeBudget(new TenantTransaction(tx, projectId), budget.id));
+  await waiting(1);
+  const releasing = releaseBudgets(db, { projectId, holder: 'run_1' });
+  await waiting(2);
+  letGo.resolve();
+  const ends = await Promise.allSettled([holding, removing, releasing]);
+  assert.deepEqual(
+    ends.filter(({ status }) => status === 'rejected'),
+    [],
+  );
 });
