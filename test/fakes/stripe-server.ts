@@ -23,9 +23,10 @@ import {
 
 /**
  * drop_before: cut off before anything is done. drop_after: done, and cut off before the answer. fail: done and kept as a
- * 500. unavailable: a 503, nothing done. hang: done, and never answered. wait: done with `letGo`, and its key is in use until then.
+ * 500. unavailable: a 503, nothing done. refuse: a 400, nothing done. hang: done, and never answered. wait: done with `letGo`, and its key is
+ * in use until then.
  */
-export type StripeFault = 'drop_before' | 'drop_after' | 'fail' | 'unavailable' | 'hang' | 'wait';
+export type StripeFault = 'drop_before' | 'drop_after' | 'fail' | 'unavailable' | 'refuse' | 'hang' | 'wait';
 
 export interface StripeRequest {
   readonly method: string;
@@ -119,6 +120,7 @@ export async function startStripe(): Promise<FakeStripe> {
     const fault = takeFault(asked);
     if (fault === 'drop_before') return void request.socket.destroy();
     if (fault === 'unavailable') return send(response, errorReply(503, { type: 'api_error' }));
+    if (fault === 'refuse') return send(response, errorReply(400, { type: 'invalid_request_error' }));
     if (fault === 'wait') await untilLetGo(asked);
     const reply = answer(asked, request.headers.authorization, fault);
     if (fault === 'drop_after') return void request.socket.destroy();

@@ -186,6 +186,20 @@ describe('a payment without an outcome', () => {
     assert.equal(stripe.netCents() - net, 800);
   });
 
+  test('of a charge that Stripe refuses to search for stays without one', async () => {
+    const { organizationId } = await makeWallet('pm_card_visa');
+    stripe.failNext('drop_after', 'drop_after');
+    await reloadWallet(billing, { organizationId, amountCents: 800, currency: 'eur', request: undefined });
+    stripe.forgetKeys();
+    clock.advance(25 * HOUR_MS);
+    stripe.failNext('refuse');
+    await lookUpPayments(billing);
+    assert.equal(await balanceOf(organizationId), 0);
+    clock.advance(3 * HOUR_MS);
+    await lookUpPayments(billing);
+    assert.equal(await balanceOf(organizationId), 800);
+  });
+
   test('expires with its page, or two days after it was begun', async () => {
     const { organizationId } = await makeWallet();
     const sessionId = await open(organizationId, 700);

@@ -149,10 +149,9 @@ async function charge(stripe: Stripe, logger: Logger, clock: Clock, request: Cha
   try {
     const { idempotencyKey, requestedAt } = request;
     const made = isKeyForgotten(clock, requestedAt) ? await searchIntent(stripe, idempotencyKey) : undefined;
-    return await settleIntent(stripe, made ?? (await createIntent(stripe, request)));
+    const intent = made ?? (await createIntent(stripe, request));
+    return 'kind' in intent ? intent : await settleIntent(stripe, intent);
   } catch (error) {
-    const declined = declineOf(error);
-    if (declined !== undefined) return declined;
     reportStripeError(logger, error, 'a charge');
     return (await findCharge(stripe, logger, error, request)) ?? { kind: 'unknown' };
   }
@@ -160,7 +159,18 @@ async function charge(stripe: Stripe, logger: Logger, clock: Clock, request: Cha
 
 type Intent = Pick<Stripe.PaymentIntent, 'id' | 'status'>;
 
-function createIntent(stripe: Stripe, request: ChargeRequest): Promise<Intent> {
+/** That it is declined, where Stripe says so. A search or a cancelling that Stripe refuses says nothing of what was charged. */
+async function createIntent(stripe: Stripe, request: ChargeRequest): Promise<Intent | ChargeOutcome> {
+  try {
+    return await requestIntent(stripe, request);
+  } catch (error) {
+    const declined = declineOf(error);
+    if (declined === undefined) throw error;
+    return declined;
+  }
+}
+
+function requestIntent(stripe: Stripe, request: ChargeRequest): Promise<Intent> {
   const { amountCents, currency, customerId, cardId, idempotencyKey, label } = request;
   return stripe.paymentIntents.create(
     {
@@ -208,9 +218,7 @@ function declineOf(error: unknown): ChargeOutcome | undefined {
   if (error instanceof Stripe.errors.StripeCardError) {
     return declined(error.message === '' ? 'The card was declined.' : error.message);
   }
-  // Of a cancelling: it was paid meanwhile.
   if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) return undefined;
-  if (error.code === 'payment_intent_unexpected_state') return undefined;
   if (error.code === 'resource_missing' || error.param === 'payment_method') {
     return declined('The saved card is not there any more.', true);
   }
