@@ -1,4 +1,5 @@
 /** Pages of Stripe on which somebody saves a card or pays: opened, and settled once they were used. */
+import { createHash } from 'node:crypto';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { CardPayments } from './card-payments.ts';
@@ -61,8 +62,10 @@ async function ensureCustomer(db: Database, payments: CardPayments, organization
   });
   const { name = '', stripe_customer_id: known = null } = rows[0] ?? {};
   if (known !== null) return known;
-  const made = await payments.createCustomer({ idempotencyKey: `customer:${organizationId}`, organizationId, name });
-  // Whoever was first: the key gives both the same customer, unless a day lies between them.
+  // With the name, which may change before this is repeated: a key stands for its parameters.
+  const idempotencyKey = `customer:${organizationId}:${createHash('sha256').update(name).digest('hex')}`;
+  const made = await payments.createCustomer({ idempotencyKey, organizationId, name });
+  // Whoever was first: the key gives both the same customer, unless a day or another name lies between them.
   const kept = await db.query<{ stripe_customer_id: string }>({
     text: `update wallets set stripe_customer_id = coalesce(stripe_customer_id, $2), updated_at = now()
            where organization_id = $1 returning stripe_customer_id`,

@@ -160,6 +160,14 @@ describe('automatic reloads', () => {
   });
 });
 
+test('an organization that is renamed after the answer about its customer was lost can pay', async () => {
+  const { organizationId } = await makeWallet();
+  stripe.failNext('drop_after', 'drop_after');
+  await assert.rejects(open(organizationId, 300), { code: 'stripe_error' });
+  await db.query({ text: `update organizations set name = 'Renamed' where id = $1`, values: [organizationId] });
+  stripe.paySession(await open(organizationId, 300));
+});
+
 describe('a payment without an outcome', () => {
   test('is found by the worker when nobody confirms it and no event comes', async () => {
     const { organizationId } = await makeWallet();
