@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { describeOnEachStore } from '../../../test/support/database.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { Database } from '../db/database.ts';
@@ -247,6 +248,32 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     await Promise.all(started.splice(0).map((jobs) => jobs.stop()));
     assert.deepEqual(await statesOf(first.name), ['completed']);
     assert.equal(alive.seen.length, 1);
+  });
+
+  it('a run that a process lost and took again itself is its own: the late end of the first changes nothing', async () => {
+    const runs = new Runs();
+    const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { jobs, name } = await startQueue(async (job) => {
+      runs.add(job);
+      await ends[job.attempt - 1]?.promise;
+    });
+    await jobs.enqueue(current().db, name, { n: 1 });
+    await runs.reach(1);
+    await eventually(async () => {
+      if (runs.seen.length === 2) return true;
+      // As an outage of the database does; a heartbeat may come between.
+      await current().db.query({
+        text: `update jobs.job set heartbeat_on = now() - interval '1 minute', retry_delay = 0, retry_backoff = false
+               where name = $1 and retry_count = 0`,
+        values: [name],
+      });
+      return undefined;
+    }, 'the process takes it again');
+    ends[0]?.resolve();
+    await setImmediate();
+    ends[1]?.resolve();
+    await jobs.stop();
+    assert.deepEqual(await statesOf(name), ['completed']);
   });
 
   describe('a job whose process ends abruptly', () => {

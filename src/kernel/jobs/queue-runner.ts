@@ -206,11 +206,15 @@ export class QueueRunner {
     }
     const abort = new AbortController();
     const done = this.#runInTurn(job, claim, { abort, ends }).finally(() => {
-      // A job that was released at stop is not this runner's any more.
-      this.#active.delete(job.id);
+      if (this.#holds(claim)) this.#active.delete(job.id);
       this.wake();
     });
     this.#active.set(job.id, { claim, group: job.groupId ?? undefined, abort, done });
+  }
+
+  /** Not of a job that was released at stop, nor of a run that lapsed where the same runner has taken the job again. */
+  #holds(claim: Claim): boolean {
+    return this.#active.get(claim.id)?.claim === claim;
   }
 
   #giveUp(claim: Claim, { sinceProgress }: AbruptEnds): void {
@@ -227,7 +231,7 @@ export class QueueRunner {
     const { suspects, db, logger, retryLimit } = this.#options;
     if (run.ends.sinceProgress === 0) return this.#execute(job, claim, run);
     return suspects.run(async () => {
-      if (!this.#active.has(job.id)) return;
+      if (!this.#holds(claim)) return;
       try {
         if (!(await beginSuspect(db, this.#name, claim, retryLimit + run.ends.total + SPARE_RUNS))) return;
       } catch (error) {
@@ -246,10 +250,10 @@ export class QueueRunner {
     const attempt = job.retryCount + 1;
     try {
       await this.#handler(this.#describe(job, abort.signal, ends));
-      if (this.#active.has(job.id)) this.#settlements.complete(claim);
+      if (this.#holds(claim)) this.#settlements.complete(claim);
       if (ends.total > 0) await this.#forget(job.id);
     } catch (error) {
-      if (!this.#active.has(job.id)) return;
+      if (!this.#holds(claim)) return;
       const isLast = job.retryCount - ends.total >= this.#options.retryLimit;
       const fields = { err: error, job: this.#name, job_id: job.id, attempt };
       if (isLast) this.#options.logger.error(fields, 'a job failed for the last time');
