@@ -99,15 +99,29 @@ export async function countAbruptEnds(
   );
 }
 
-/** Gives suspects back that have not begun, to be taken again in a moment. That counts as no run. */
+/** Gives suspects back that have not begun, to be taken again in a moment. */
 export async function putOffSuspects(db: Executor, name: string, claims: readonly Claim[]): Promise<void> {
+  await giveBack(db, name, claims, PUT_OFF);
+}
+
+/** Gives jobs back, to be taken again after the wait. That counts as no run, and a suspect among them has not begun it. */
+export async function giveBack(
+  db: Executor,
+  name: string,
+  claims: readonly Claim[],
+  wait = '0 seconds',
+): Promise<void> {
   await db.query({
     text: `
-      update jobs.job j set state = 'retry', start_after = now() + interval '${PUT_OFF}',
-        started_on = null, heartbeat_on = null, output = null
-      from unnest($2::uuid[], $3::int[]) as c (id, run)
-      where j.name = $1 and j.id = c.id and j.state = 'active' and j.retry_count = c.run`,
-    values: [name, claims.map(({ id }) => id), claims.map(({ retryCount }) => retryCount)],
+      with given_back as (
+        update jobs.job j set state = 'retry', start_after = now() + $4::interval,
+          started_on = null, heartbeat_on = null, output = null
+        from unnest($2::uuid[], $3::int[]) as c (id, run)
+        where j.name = $1 and j.id = c.id and j.state = 'active' and j.retry_count = c.run
+        returning j.id
+      )
+      update jobs.abrupt_end a set run = null from given_back where a.job_id = given_back.id`,
+    values: [name, claims.map(({ id }) => id), claims.map(({ retryCount }) => retryCount), wait],
   });
 }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { afterEach, before, describe, it } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { describeOnEachStore } from '../../../test/support/database.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { Database } from '../db/database.ts';
@@ -270,7 +269,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       return undefined;
     }, 'the process takes it again');
     ends[0]?.resolve();
-    await setImmediate();
+    await new Promise((resolve) => setImmediate(resolve));
     ends[1]?.resolve();
     await jobs.stop();
     assert.deepEqual(await statesOf(name), ['completed']);
@@ -562,6 +561,23 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     await hasty.jobs.stop({ graceMs: 0 });
     assert.ok(slow.seen[0]?.signal.aborted);
     assert.deepEqual(await statesOf(hasty.name), ['retry']);
+  });
+
+  it('a job that processes give back as they stop has lost none of its runs', async () => {
+    const name = 'given-back';
+    const cutOff = async (job: Job<Data>): Promise<void> => {
+      runs.add(job);
+      await new Promise((_, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason)));
+    };
+    const runs = new Runs();
+    for (let stops = 1; stops <= SPARE_RUNS + 2; stops += 1) {
+      const { jobs } = await startQueue(cutOff, { name, retryLimit: 0 });
+      if (stops === 1) await jobs.enqueue(current().db, name, { n: 1 });
+      await runs.reach(stops);
+      await jobs.stop({ graceMs: 0 });
+      assert.deepEqual(await statesOf(name), ['retry'], `after ${stops} stops`);
+    }
+    assert.equal(runs.seen.at(-1)?.abruptEnds, 0);
   });
 
   it('a later release changes the settings of a queue; the same one writes nothing', async () => {

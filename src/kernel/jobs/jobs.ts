@@ -31,7 +31,7 @@ export interface QueueOptions {
   readonly concurrency?: number;
   /** Of these, jobs of one group (see EnqueueOptions) at a time, so that others find room. Default: all. */
   readonly concurrencyPerGroup?: number;
-  /** Runs after the first; one that an abrupt end of its process cut off does not count. Default 3. */
+  /** Runs after the first; one that the end of its process cut off, abrupt or in order, does not count. Default 3. */
   readonly retryLimit?: number;
   /**
    * Abrupt ends of its process (killed, out of memory, blocked until the heartbeat lapsed) without progress between them

@@ -124,7 +124,7 @@ export class QueueRunner {
     clearInterval(this.#heartbeat);
     for (const { claim, abort } of this.#active.values()) {
       abort.abort(new Error('the process is stopping'));
-      this.#settlements.fail(claim, 'the process stopped while the job ran');
+      this.#settlements.giveBack(claim);
     }
     this.#active.clear();
     await this.#settlements.flushed();

@@ -5,7 +5,7 @@
 import type { PgBoss } from 'pg-boss';
 import type { Database } from '../db/database.ts';
 import { backoffMs } from '../retry/backoff.ts';
-import { endRetries, forgetAbruptEnds } from './abrupt-ends.ts';
+import { endRetries, forgetAbruptEnds, giveBack } from './abrupt-ends.ts';
 import type { Claim, JobsLogger } from './job.ts';
 
 const attempts = 5;
@@ -34,6 +34,7 @@ export class Settlements {
   readonly #onFailed: () => void;
   #completed: Claim[] = [];
   #failed: Failure[] = [];
+  #givenBack: Claim[] = [];
   #flushing: Promise<void> | undefined;
 
   constructor(boss: PgBoss, { db, name, logger, onFailed }: SettlementsOptions) {
@@ -54,6 +55,12 @@ export class Settlements {
     this.#start();
   }
 
+  /** The job runs again, and this counts as no run of it. */
+  giveBack(claim: Claim): void {
+    this.#givenBack.push(claim);
+    this.#start();
+  }
+
   /** Resolves when everything reported so far has arrived or was given up. */
   async flushed(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
@@ -66,12 +73,15 @@ export class Settlements {
   }
 
   async #flush(): Promise<void> {
-    while (this.#completed.length > 0 || this.#failed.length > 0) {
+    while (this.#completed.length + this.#failed.length + this.#givenBack.length > 0) {
       const completed = this.#completed;
       const failed = this.#failed;
+      const givenBack = this.#givenBack;
       this.#completed = [];
       this.#failed = [];
+      this.#givenBack = [];
       if (completed.length > 0) await this.#report(() => this.#boss.complete(this.#name, completed));
+      if (givenBack.length > 0) await this.#report(() => giveBack(this.#db, this.#name, givenBack));
       for (const failure of failed) await this.#report(() => this.#reportFailure(failure));
       if (failed.length > 0) this.#onFailed();
     }
