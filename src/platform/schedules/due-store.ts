@@ -15,6 +15,8 @@ export interface DueSchedule {
   readonly due_at: Date;
   /** The smith, or its project. */
   readonly is_archived: boolean;
+  /** It was due at this time before, and a replica whose clock is slow has set the time once more. */
+  readonly was_passed: boolean;
   readonly waiting: number;
 }
 
@@ -34,7 +36,11 @@ export async function holdDueSchedules(db: Executor, now: Date, limit: number): 
         where next_fire_at <= $1 order by next_fire_at limit $2
         for update skip locked
       )
-      select due.*, m.archived_at is not null or p.archived_at is not null as is_archived
+      select due.*, m.archived_at is not null or p.archived_at is not null as is_archived,
+        exists (
+          select from schedule_fires f
+          where f.project_id = due.project_id and f.schedule_id = due.id and f.due_at = due.due_at and f.kind = 'scheduled'
+        ) as was_passed
       from due join smiths m on m.project_id = due.project_id and m.id = due.smith_id join projects p on p.id = due.project_id`,
     values: [now, limit],
   });
@@ -48,7 +54,7 @@ export interface PassedTime {
   readonly smith_id: string;
   readonly due_at: string;
   readonly next_fire_at: string | null;
-  /** Undefined: nothing is delivered, as the smith or its project is archived. */
+  /** Undefined: nothing is delivered, as the smith or its project is archived, or the time was passed before. */
   readonly delivery_id: string | undefined;
 }
 

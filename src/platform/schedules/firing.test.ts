@@ -111,6 +111,23 @@ test('what came due while nobody looked runs once', async () => {
   assert.equal(runs.length, 2, 'one for three hours, one for the minute since');
 });
 
+test('a time that comes again, as it was set by a clock that is slow, begins nothing again, and holds up no other', async () => {
+  const [place, other] = [await makePlace(), await makePlace()];
+  const { id, next_fire_at } = await place.create({ cron: EACH_MINUTE });
+  clock.set(new Date(next_fire_at));
+  await settled(place, id);
+  clock.advance(-1_000);
+  await place.project.patch(`${place.schedules}/${id}`, { enabled: false });
+  const { body } = await place.project.patch(`${place.schedules}/${id}`, { enabled: true });
+  assert.equal(body.next_fire_at, next_fire_at);
+  clock.advance(1_000);
+  const { id: otherId } = await other.create({ cron: EACH_MINUTE });
+  clock.advance(MINUTE_MS);
+  await settled(other, otherId);
+  const { runs } = await settled(place, id, 2);
+  assert.equal(runs.length, 2, 'one for each time');
+});
+
 test('without messages, the smith is told which schedule is due, on the clock of its zone', async () => {
   const place = await makePlace();
   const { id, next_fire_at } = await place.create({

@@ -41,15 +41,16 @@ export async function passAllDue(deps: DueDependencies, signal: AbortSignal, onP
 }
 
 function passedTime(schedule: DueSchedule, at: Date, logger: DueDependencies['logger']): PassedTime {
-  const { project_id, id, smith_id, due_at, is_archived } = schedule;
-  const next = is_archived ? undefined : nextTime(schedule, at, logger);
+  const { project_id, id, smith_id, due_at, is_archived, was_passed } = schedule;
+  // What has come due since one that was passed before is still to be delivered.
+  const next = is_archived ? undefined : nextTime(schedule, was_passed ? due_at : at, logger);
   return {
     project_id,
     schedule_id: id,
     smith_id,
     due_at: due_at.toISOString(),
     next_fire_at: next?.toISOString() ?? null,
-    delivery_id: is_archived ? undefined : mintId('schd'),
+    delivery_id: is_archived || was_passed ? undefined : mintId('schd'),
   };
 }
 
