@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { openTestDatabase, type TestDatabase, testServerUrl } from '../../../test/support/database.ts';
 import { connectServer } from './connect-server.ts';
 import type { Database, Executor } from './database.ts';
-import { StoreUnreachableError, sqlStateOf } from './sql-errors.ts';
+import { isStoreUnavailable, StoreUnreachableError, sqlStateOf } from './sql-errors.ts';
 
 describe('an unreachable server', () => {
   it('is named in the error, without the password', async () => {
@@ -34,6 +34,29 @@ describe('an unreachable server', () => {
     await assert.rejects(connectServer({ url: 'not a url' }), /use postgres:\/\//);
   });
 });
+
+/** Between a client and the server. What it has connected falls silent as where a machine is lost: nothing says so. */
+async function startRelay({ hostname, port }: URL) {
+  const sockets = new Set<Socket>();
+  const relay = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const socket of [client, server]) sockets.add(socket.on('error', () => undefined));
+    client.pipe(server).pipe(client);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  const address = relay.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  return {
+    port: String(address.port),
+    fallSilent() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      relay.close();
+    },
+  };
+}
 
 const skip = testServerUrl() === undefined ? 'set IRONCRAFT_TEST_DATABASE_URL to run these' : false;
 
@@ -120,6 +143,19 @@ describe('a server connection', { skip }, () => {
     );
     await other.ping();
     await other.close();
+  });
+
+  it('that falls silent is given up once the server would have ended the statement, and replaced', async () => {
+    const { port, fallSilent, close } = await startRelay(new URL(database.url ?? ''));
+    const url = Object.assign(new URL(database.url ?? ''), { hostname: '127.0.0.1', port }).href;
+    const other = await connectServer({ url, poolSize: 1, statementTimeoutMs: 100 });
+    const statement = { text: 'select 1', values: [] };
+    await other.query(statement);
+    fallSilent();
+    await assert.rejects(other.query(statement), isStoreUnavailable);
+    await other.query(statement);
+    await other.close();
+    close();
   });
 
   it('for wake-ups is made again when it is lost, and tells of the gap', async () => {

@@ -21,7 +21,10 @@ export interface ServerOptions {
   readonly url: string;
   /** Connections for statements; one more listens for wake-ups. Default 10. */
   readonly poolSize?: number;
-  /** A statement that runs longer is cancelled by the server (SQLSTATE 57014). Default 30,000; 0: never. */
+  /**
+   * A statement that runs longer is cancelled by the server (SQLSTATE 57014), and the connection given up where that is not heard of
+   * either. Default 30,000; 0: never.
+   */
   readonly statementTimeoutMs?: number;
   /** A transaction that sends nothing for so long is rolled back by the server. Default 60,000; 0: never. */
   readonly idleTransactionTimeoutMs?: number;
@@ -31,6 +34,9 @@ export interface ServerOptions {
 }
 
 const oldestVersion = 150_000;
+const defaultStatementTimeoutMs = 30_000;
+/** A server that has not even said in this time that it has cancelled a statement is lost, though the system may notice much later. */
+const cancellationMs = 5_000;
 const pingTimeoutMs = 3_000;
 
 /** Connects, to prove the address; rejects with StoreUnreachableError, or an Error when the server is too old. */
@@ -85,7 +91,13 @@ class ServerDatabase implements Database {
     this.address = describeAddress(options.url);
     this.#logger = options.logger;
     const connectionTimeoutMillis = options.connectTimeoutMs ?? 5_000;
-    const config = { connectionString: options.url, connectionTimeoutMillis, fallback_application_name: 'ironcraft' };
+    const statementTimeoutMs = options.statementTimeoutMs ?? defaultStatementTimeoutMs;
+    const config = {
+      connectionString: options.url,
+      connectionTimeoutMillis,
+      fallback_application_name: 'ironcraft',
+      query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + cancellationMs,
+    };
     const settings = sessionSettings(options);
     this.#pool = new pg.Pool({
       ...config,
@@ -255,7 +267,7 @@ function leavesUnusable(error: unknown, isRolledBack: boolean): boolean {
 
 /** One time zone for every session, so that date arithmetic does not depend on the server's settings. */
 function sessionSettings(options: ServerOptions): string {
-  const statementTimeoutMs = Math.trunc(options.statementTimeoutMs ?? 30_000);
+  const statementTimeoutMs = Math.trunc(options.statementTimeoutMs ?? defaultStatementTimeoutMs);
   const idleTransactionTimeoutMs = Math.trunc(options.idleTransactionTimeoutMs ?? 60_000);
   return [
     `set timezone to 'UTC'`,

@@ -80,9 +80,10 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
 /** False when another process was first. */
 async function apply(db: Database, service: string, migration: Migration): Promise<boolean> {
   return db.transaction(async (tx) => {
-    // Building an index over many rows may take longer than any request may.
+    // Building an index over many rows may take longer than any request may, and so may the wait for another process that does. A script
+    // has no other limit.
     await tx.query({ text: 'set local statement_timeout = 0' });
-    await tx.query({ text: 'select pg_advisory_xact_lock($1)', values: [advisoryLockKey] });
+    await tx.query({ text: `select pg_advisory_xact_lock(${advisoryLockKey})` });
     await tx.query({ text: createTable });
     const applied = await readApplied(tx, service);
     refuseChanged(service, migration, applied.get(migration.name));

@@ -50,12 +50,14 @@ const generatedNames = new PreparedNames('generated', 500);
 
 // Without it `pg` sends a text that has no values as a script.
 const extended = { queryMode: 'extended' } as const;
+/** What a script does may take long, as it can set the server's timeout itself. The longest that a timer can wait. */
+const patient = { query_timeout: 2 ** 31 - 1 } as const;
 
 /** A script returns the rows of all its statements, one after the other. A lost connection is a `StoreUnavailableError`. */
 export async function runStatement<Row>(client: pg.ClientBase, statement: Statement): Promise<Rows<Row>> {
   const { text, values, prepare } = statement;
   let answer: pg.QueryResult | pg.QueryResult[];
-  if (values === undefined) answer = await send(client.query(text));
+  if (values === undefined) answer = await send(client.query({ text, ...patient }));
   else {
     const name = prepare === false ? undefined : (prepare === 'generated' ? generatedNames : writtenNames).nameOf(text);
     answer = await send(

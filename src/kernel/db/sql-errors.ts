@@ -78,8 +78,9 @@ export function wasRolledBack(error: unknown): boolean {
   return state !== undefined && !UNAVAILABLE_CLASSES.has(state.slice(0, 2)) && !state.startsWith('57P');
 }
 
-/** What `pg` says of a connection that ended while a statement waited for its answer, or before it was sent. */
-const CONNECTION_ENDED = /^(Connection terminated|Client has encountered a connection error|Client was closed)/;
+/** What `pg` says of a connection that ended, or was given up, while a statement waited for its answer, or before it was sent. */
+const CONNECTION_ENDED =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/;
 const SOCKET_CODES: ReadonlySet<string> = new Set(
   'ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENETDOWN ENOTCONN'.split(' '),
 );
