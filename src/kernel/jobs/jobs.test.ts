@@ -116,6 +116,32 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     await current().db.transaction(async (tx) => assert.ok(await jobs.enqueue(tx, name, { n: 1 })));
   });
 
+  it('a job that waits for the first process of a release enqueues others as soon as it is taken', async () => {
+    const { db } = current();
+    const before = await startQueue(async () => undefined, { timeoutSeconds: 30 });
+    await before.jobs.enqueue(db, before.name, { n: 1 }, { startAfter: new Date(Date.now() + 60_000) });
+    await before.jobs.stop();
+    await db.query({ text: 'update jobs.job set start_after = now() where name = $1', values: [before.name] });
+    const refusals: unknown[] = [];
+    const done = Promise.withResolvers<void>();
+    const jobs = createJobs(db, { logger: silent });
+    started.push(jobs);
+    jobs.define<Data>(
+      before.name,
+      async () => {
+        await db
+          .transaction((tx) => jobs.enqueue(tx, `${before.name}-next`, { n: 2 }))
+          .catch((error) => refusals.push(error));
+        done.resolve();
+      },
+      { timeoutSeconds: 60 },
+    );
+    jobs.define<Data>(`${before.name}-next`, async () => undefined);
+    await jobs.start();
+    await done.promise;
+    assert.deepEqual(refusals, []);
+  });
+
   it('a job of a transaction that rolls back does not exist', async () => {
     const { jobs, name } = await startQueue(async () => undefined);
     const undone = current().db.transaction(async (tx) => {

@@ -112,6 +112,8 @@ interface ScheduleDefinition {
 
 const DEFAULT_RETRY_LIMIT = 3;
 const DEFAULT_ABRUPT_END_LIMIT = 2;
+/** The id of none. */
+const NO_JOB = '00000000-0000-0000-0000-000000000000';
 const schema = 'jobs';
 const daySeconds = 86_400;
 
@@ -176,6 +178,13 @@ class BossJobs implements Jobs {
     await this.#openTables();
     const updated = new Set(await this.#applyQueues(boss));
     await this.#applySchedules(boss);
+    for (const name of this.#definitions.keys()) {
+      // pg-boss knows those that were there when it started, and forgets those that it updates. To know of another, it asks for it, which it
+      // may not do in the transaction of whoever enqueues: so it does now. This process or another may have created it meanwhile.
+      if (!known.has(name) || updated.has(name)) await boss.findJobs(name, { id: NO_JOB });
+    }
+    // Before the first job runs, as it may enqueue others.
+    this.#boss = boss;
     for (const [name, { handler, options }] of this.#definitions) {
       const runner = new QueueRunner(boss, name, handler, {
         db: this.#db,
@@ -190,11 +199,7 @@ class BossJobs implements Jobs {
       });
       this.#runners.set(name, runner);
       runner.start();
-      // pg-boss knows those that were there when it started, and forgets those that it updates. To know of another, it asks for it, which it
-      // may not do in the transaction of whoever enqueues: so it does now. This process or another may have created it meanwhile.
-      if (!known.has(name) || updated.has(name)) await runner.takeReady();
     }
-    this.#boss = boss;
     this.#looks = createPeriodicWorker({
       name: 'jobs that are ready',
       intervalMs: this.#options.pollIntervalMs ?? 2_000,

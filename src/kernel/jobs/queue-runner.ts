@@ -102,11 +102,6 @@ export class QueueRunner {
     this.#fetches.start();
   }
 
-  /** Takes what is ready now. A fetch that fails is logged and repeated. */
-  async takeReady(): Promise<void> {
-    await this.#fetches.runPass().catch(() => undefined);
-  }
-
   /** Takes what is ready, if there is room. Cheap to call often: calls during a fetch lead to one more. */
   wake(): void {
     if (this.#active.size < this.#options.concurrency) this.#fetches.wake();
