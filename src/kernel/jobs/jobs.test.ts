@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, before, describe, it } from 'node:test';
 import { describeOnEachStore } from '../../../test/support/database.ts';
 import { eventually } from '../../../test/support/turns.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Statement } from '../db/database.ts';
 import { StoreUnreachableError } from '../db/sql-errors.ts';
 import { createJobs, type Job, type Jobs, type JobsLogger, type JobsOptions, type QueueOptions } from './jobs.ts';
 import { SPARE_RUNS } from './queue-runner.ts';
@@ -482,14 +482,15 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
 
     /** The store as a process sees it that cannot reach it for a while. */
     function partition(db: Database) {
-      const state = { isAway: false };
+      const state = { isAway: false, refused: [] as string[] };
       const reached = new Proxy(db, {
         get(target, name) {
           const member: unknown = Reflect.get(target, name);
           if (typeof member !== 'function') return member;
           return (...args: unknown[]) => {
-            if (state.isAway && name === 'query') return Promise.reject(new StoreUnreachableError('away'));
-            return Reflect.apply(member, target, args);
+            if (!state.isAway || name !== 'query') return Reflect.apply(member, target, args);
+            state.refused.push((args[0] as Statement).text);
+            return Promise.reject(new StoreUnreachableError('away'));
           };
         },
       });
@@ -533,6 +534,21 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       }, 'the third takes it over');
       assert.equal(third.runs.seen[0]?.abruptEnds, 1);
       for (const { end } of [first, second, third]) end.resolve();
+    });
+
+    it('is not one that ended while its process could not reach the database, and said so when that was back', async () => {
+      const { db, state } = partition(current().db);
+      const { jobs, name, runs, end } = await startMortal({ db });
+      await jobs.enqueue(current().db, name, { n: 1 });
+      await runs.reach(1);
+      state.isAway = true;
+      end.resolve();
+      const reports = () => state.refused.filter((text) => text.includes(`'completed'`)).length;
+      await eventually(() => (reports() > 5 ? true : undefined), 'it has been tried for some seconds', 10_000);
+      state.isAway = false;
+      const completed = async () => ((await statesOf(name))[0] === 'completed' ? true : undefined);
+      await eventually(completed, 'the end is reported');
+      assert.equal(runs.seen.length, 1);
     });
 
     /** How many handlers have begun, once every job is claimed. */

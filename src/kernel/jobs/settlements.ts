@@ -1,9 +1,11 @@
 /**
  * Reports finished jobs to the database. Those that finish while one report is in flight share the next: under load one
- * statement settles many jobs. A report that fails is tried again; until it arrives the job counts as running.
+ * statement settles many jobs. A report that fails is tried again, for as long as the process lives where it is the store that
+ * fails: what has run should not run again. Until it arrives the job counts as running.
  */
 import type { PgBoss } from 'pg-boss';
 import type { Database } from '../db/database.ts';
+import { isStoreUnavailable } from '../db/sql-errors.ts';
 import { backoffMs } from '../retry/backoff.ts';
 import { endRetries, forgetAbruptEnds, giveBack } from './abrupt-ends.ts';
 import type { Claim, JobsLogger } from './job.ts';
@@ -36,6 +38,7 @@ export class Settlements {
   #failed: Failure[] = [];
   #givenBack: Claim[] = [];
   #flushing: Promise<void> | undefined;
+  #isStopping = false;
 
   constructor(boss: PgBoss, { db, name, logger, onFailed }: SettlementsOptions) {
     this.#boss = boss;
@@ -61,8 +64,9 @@ export class Settlements {
     this.#start();
   }
 
-  /** Resolves when everything reported so far has arrived or was given up. */
+  /** At the end. Resolves when everything reported so far has arrived or was given up. */
   async flushed(): Promise<void> {
+    this.#isStopping = true;
     while (this.#flushing !== undefined) await this.#flushing;
   }
 
@@ -99,7 +103,7 @@ export class Settlements {
         await send();
         return;
       } catch (error) {
-        if (attempt === attempts) {
+        if (attempt >= attempts && (this.#isStopping || !isStoreUnavailable(error))) {
           this.#logger.error(
             { err: error, job: this.#name },
             'a finished job could not be reported and will run again',
