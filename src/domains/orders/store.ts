@@ -238,9 +238,7 @@ export async function listDueOrders(
   const due = await db
     .selectFrom('orders')
     .select(['workspace_id', 'id', 'created_at'])
-    // Of a clock that was ahead the next look is too far away.
-    .where('next_look_at', 'is not', null)
-    .where((either) => either.or([either('next_look_at', '<=', now), either('updated_at', '>', now)]))
+    .where('next_look_at', '<=', now)
     .where(isLive)
     .where(isUnderZones(zones))
     .where(isFree(LEASE, now))

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { startStripe } from '../../../../test/fakes/stripe-server.ts';
 import type { TestWorkspace } from '../../../../test/support/domains.ts';
 import { startDomains } from '../../../../test/support/domains.ts';
-import { DAY_MS, refusal, silenceAfter, startOrders } from '../../../../test/support/orders.ts';
+import { refusal, silenceAfter, startOrders } from '../../../../test/support/orders.ts';
 import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { createOperator } from '../../operator/index.ts';
 import { endByHand, findAnyOrder } from '../../orders/index.ts';
@@ -150,18 +150,6 @@ for (const fault of ['drop_before', 'drop_after', 'fail', 'unavailable'] as cons
     await service.assertBooksAreRight();
   });
 }
-
-test('a charge is asked about again as soon as a clock that was ahead is right', async () => {
-  const workspace = await fundedWorkspace();
-  const asked = { confirm_price: PRICE, payment_method: 'pm_card_processing' };
-  assert.deepEqual(refusal(await register(workspace, 'leap.com', asked)), [500, 'internal']);
-  await later(30 * DAY_MS);
-  service.clock.advance(-30 * DAY_MS);
-  const intent = [...stripe.intents.values()].find(({ metadata }) => metadata.domain === 'leap.com');
-  Object.assign(intent ?? assert.fail('nothing was charged'), { status: 'succeeded' });
-  await later(600_000);
-  assert.equal((await workspace.get('/domains/leap.com')).body.status, 'Active');
-});
 
 test('an order is not cancelled while it is not known whether its card was charged', async () => {
   const workspace = await fundedWorkspace();
