@@ -398,7 +398,7 @@ function resourceOf(path: string): string | undefined {
 }
 
 function isTest(path: string): boolean {
-  return path.endsWith('.test.ts');
+  return /\.(?:test|soak)\.ts$/.test(path);
 }
 
 /** Each circle once, from the file that the walk entered it by. */

@@ -16,7 +16,7 @@ const LAST_TRY_AFTER = 2;
 const STANDSTILL_MS = 25;
 
 /** In a replica that lives: one whose replica has died is over. */
-export async function isOneOnTrial(db: Database): Promise<boolean> {
+async function isOneOnTrial(db: Database): Promise<boolean> {
   const { rows } = await db.query({
     text: `
       select 1 from runs r join replicas p on p.id = r.replica_id

@@ -1,5 +1,5 @@
 /**
- * The domain service of `unkind-years.ts` in a process of its own, so that it can be killed. It is told the time, and works when it is asked to:
+ * The domain service of `registry-chaos.soak.ts` in a process of its own, so that it can be killed. It is told the time, and works when it is asked to:
  *
  *   node unkind-service.ts STORE KEY PORT NOW
  *

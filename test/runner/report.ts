@@ -1,7 +1,9 @@
 /** What the runner prints. */
 import { dirname } from 'node:path';
+import { runSeed } from '../support/seed.ts';
+import type { FlakyTest } from './flaky-tests.ts';
 import type { FileReport, Outcome } from './messages.ts';
-import type { Store } from './select-files.ts';
+import type { Store, Task } from './select-files.ts';
 
 export interface TaskReport extends FileReport {
   readonly store: Store;
@@ -49,14 +51,30 @@ function describeFailures(report: TaskReport): string[] {
     );
 }
 
-/** Everything that went wrong, the slowest files, and the totals. */
-export function describeRun(reports: readonly TaskReport[], troubles: readonly string[], wallMs: number): string {
+export interface RunReport {
+  readonly reports: readonly TaskReport[];
+  /** Failures that are no test's. */
+  readonly troubles: readonly string[];
+  readonly unrun: readonly Task[];
+  /** Those of earlier runs first. */
+  readonly flaky: readonly FlakyTest[];
+}
+
+/** Everything that went wrong with the command that repeats it, the slowest files, and the totals. The last line counts flaky tests. */
+export function describeRun({ reports, troubles, unrun, flaky }: RunReport, wallMs: number): string {
   const { tests, passed, failed, skipped, todo } = countOutcomes(reports);
   const processorMs = reports.reduce((sum, report) => sum + report.processorMs, 0);
   const slowest = reports.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
   const failures = [...reports.flatMap(describeFailures), ...troubles.map((text) => `  ✖ ${text}`)];
+  const failedFiles = [
+    ...new Set(reports.filter((report) => countOutcomes([report]).failed > 0).map(({ file }) => file)),
+  ];
   return [
     ...(failures.length === 0 ? [] : ['', 'What failed:', ...failures]),
+    ...(failedFiles.length === 0
+      ? []
+      : ['', `Repeat: IRONCRAFT_TEST_SEED=${runSeed} npm run test:all ${failedFiles.join(' ')}`]),
+    ...(unrun.length === 0 ? [] : ['', `${unrun.length} files were not run after that; --keep-going runs them.`]),
     '',
     'The slowest files (and their time of the processor, with that of the processes that they started):',
     ...slowest.map(
@@ -74,6 +92,8 @@ export function describeRun(reports: readonly TaskReport[], troubles: readonly s
     `ℹ skipped ${skipped}`,
     `ℹ todo ${todo}`,
     `ℹ duration ${seconds(wallMs)}, ${seconds(processorMs)} of processor time in the tests and the processes that they started`,
+    `ℹ flaky ${flaky.length} (failed once and passed alone: test/flaky.json)`,
+    ...flaky.map((entry) => `  ${JSON.stringify(entry)}`),
   ].join('\n');
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
@@ -10,7 +10,8 @@ import type { FileReport } from './messages.ts';
 import { root } from './select-files.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-const LIMIT_MS = 2_000;
+/** For files that end by themselves. */
+const LIMIT_MS = 60_000;
 const fixture = (name: string) => `test/runner/fixtures/${name}.ts`;
 
 let scratch = '';
@@ -134,35 +135,88 @@ test('a worker process of one store knows nothing of the other', async (t) => {
 
 test('what a file computed includes what its processes did', async (t) => {
   const { worker } = startWorker(t);
-  const report = await worker.run(fixture('child-computes'), 10 * LIMIT_MS);
+  const report = await worker.run(fixture('child-computes'), LIMIT_MS);
   assert.deepEqual(summarize(report), ['passed: a child computes']);
   if (process.platform === 'linux') assert.ok(report.processorMs >= 100, `${report.processorMs} ms`);
 });
 
-test('the exit code tells, failures are repeated, and nothing is left in the scratch folder', async () => {
-  const run = async (...args: string[]) => {
-    const child = spawn(process.execPath, ['test/runner/run-tests.ts', ...args], {
-      cwd: root,
-      env: { ...process.env, TMPDIR: scratch, IRONCRAFT_TEST_DATABASE_URL: '' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    const [code] = await once(child, 'close');
-    return { code, output };
+test('a property of fast-check draws by the run’s seed and its test’s name', async (t) => {
+  const draw = async (file: string, seed: string) => {
+    const { worker } = startWorker(t, { IRONCRAFT_TEST_SEED: seed });
+    return (await worker.run(fixture(file), LIMIT_MS)).diagnostics;
   };
+  const [one, other] = await draw('draws-at-random', '7');
+  assert.notEqual(one?.split(': ')[1], other?.split(': ')[1]);
+  assert.deepEqual(await draw('draws-at-random', '7'), [one, other]);
+  assert.notDeepEqual(await draw('draws-at-random', '8'), [one, other]);
+});
+
+interface Run {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** The runner as a command, on the embedded store, with a list of flaky tests of its own. */
+async function runCommand(args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Run> {
+  const child = spawn(process.execPath, ['test/runner/run-tests.ts', ...args], {
+    cwd: root,
+    env: { ...process.env, TMPDIR: scratch, IRONCRAFT_TEST_DATABASE_URL: '', ...variables },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  const [code] = await once(child, 'close');
+  return { code, output };
+}
+
+test('a run exits with 1 on a failure, repeats it at the end, and leaves nothing in the scratch folder', async () => {
   const before = await readdir(scratch);
-  const passed = await run('test/support/shared.test.ts');
+  const passed = await runCommand(['test/support/shared.test.ts']);
   assert.equal(passed.code, 0, passed.output);
   assert.match(
     passed.output,
     /^\[1\/1\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s, computes [\d.]+ s\)$/m,
   );
-  const failed = await run(fixture('hooks-and-outcomes'), 'test/support/shared.test.ts');
+  const args = ['--workers', '1', fixture('hooks-and-outcomes'), 'test/support/shared.test.ts'];
+  const failed = await runCommand(['--keep-going', ...args], { IRONCRAFT_TEST_SEED: '9' });
   assert.equal(failed.code, 1);
   assert.equal(failed.output.match(/✖ .*hooks-and-outcomes.ts › a group › with a test that fails$/gm)?.length, 2);
   assert.match(failed.output, /^ℹ fail 1\nℹ skipped 2$/m);
+  assert.match(
+    failed.output,
+    /^Repeat: IRONCRAFT_TEST_SEED=9 npm run test:all test\/runner\/fixtures\/hooks-and-outcomes\.ts$/m,
+  );
   assert.deepEqual(await readdir(scratch), before);
+});
+
+test('a run ends at the first file that fails twice, and counts the files that it left out', async () => {
+  const files = ['exits', 'hooks-and-outcomes'].map(fixture);
+  const { code, output } = await runCommand(['--workers', '1', ...files]);
+  assert.equal(code, 1);
+  assert.match(output, /^\S+ failed \([^)]*\)\. Once more, alone:$/m);
+  assert.match(output, /^ℹ files 1$/m);
+  assert.match(output, /^1 files were not run after that/m);
+});
+
+test('a test that fails and then passes alone is flaky once, and fails the second time', async () => {
+  const flakyFile = join(scratch, 'flaky.json');
+  const marker = join(scratch, 'has-failed');
+  const args = ['--flaky-file', flakyFile, fixture('fails-at-first')];
+  await writeFile(flakyFile, '[]\n');
+  const first = await runCommand(args, { IRONCRAFT_TEST_SEED: '9', RUNNER_MARKER: marker });
+  assert.equal(first.code, 0, first.output);
+  const [entry, ...others] = JSON.parse(await readFile(flakyFile, 'utf8'));
+  assert.deepEqual(others, []);
+  assert.deepEqual(
+    { ...entry, date: '' },
+    { file: fixture('fails-at-first'), test: 'passes the second time', seed: 9, date: '' },
+  );
+  assert.match(first.output, /^ℹ fail 0$/m);
+  assert.match(first.output, /\nℹ flaky 1 .*\n {2}\{.*"passes the second time".*\}\n$/);
+  await rm(marker);
+  const second = await runCommand(args, { RUNNER_MARKER: marker });
+  assert.equal(second.code, 1, second.output);
+  assert.match(second.output, /^ℹ fail 1$/m);
 });

@@ -1,16 +1,16 @@
 /** Which test files belong to which run, and which of them get a process of their own. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 
 export const root = resolve(import.meta.dirname, '../..');
 
 /**
- * `all` is every file that starts no server process, `process` is the others, `embedded` is both together; `server` is what
- * tests what the stores do. `stores` is `embedded` on the embedded store and `server` on the server, from one queue.
+ * The gate asks whether a change broke something: `*.test.ts`, short and the same each time. The soak asks whether the product is still
+ * as strong as it was: `*.soak.ts`, long, timed and random, and all of the gate with other seeds and on both stores.
  */
-export type Selection = 'all' | 'process' | 'embedded' | 'server' | 'stores';
+export type Ring = 'gate' | 'soak';
 
-export const SELECTIONS: readonly Selection[] = ['all', 'process', 'embedded', 'server', 'stores'];
+export const RINGS: readonly Ring[] = ['gate', 'soak'];
 
 /** Which store the tests of a file have: the embedded one, or the server of IRONCRAFT_TEST_DATABASE_URL. */
 export type Store = 'embedded' | 'server';
@@ -22,57 +22,32 @@ export interface Task {
   readonly store: Store;
 }
 
-const EVERYWHERE = '{src,test,bench}/**/*.test.ts';
-/** Real processes of the program, as an operator runs, kills and scripts them. */
-const PROCESS_FOLDERS = /^test\/(?:boot|faults|hostile|readme)\//;
+const FILES: Readonly<Record<Ring, string>> = {
+  gate: '{src,test,bench}/**/*.test.ts',
+  soak: '{src,test,bench}/**/*.{test,soak}.ts',
+};
+const TEST_FILE = /\.(?:test|soak)\.ts$/;
 
 /**
- * Files of `all` and `process` that have a store only because what they test comes with one: which it is makes no difference
- * to them, so that `server` leaves them out. Whatever looks at rows, races, locks, or who may see what is not among them.
+ * Where the gate has a server, files that it runs on the embedded store too: the main flows of both services. So are all files
+ * that compare the stores (`describeOnEachStore`). The soak runs everything on both.
  */
-const NOT_OF_STORES: ReadonlyMap<RegExp, string> = new Map([
-  [
-    /^src\/kernel\/http\/(?!storage-faults)/,
-    'sockets, bodies and answers; what a transaction undoes is tested by itself',
-  ],
-  [/^src\/kernel\/blobs\//, 'files'],
-  [/^src\/domains\/registry\/epp\//, 'a wire format; the registry behind it is tested on each store by itself'],
-  [/^src\/domains\/dns\/embedded\/(?:hostile-clients|cookies-and-rates)\./, 'packets'],
-  [/^src\/platform\/(?:mcp|mcp-surface)\/(?:protocol|server)-conformance\./, 'a wire protocol'],
-  [/^src\/platform\/mcp\/real-servers\./, 'what servers of others answer'],
-  [/^src\/platform\/mcp-surface\/mcp-clients\./, 'what clients of others make of the answers'],
-  [
-    /^src\/platform\/mcp\/hostile-/,
-    'addresses and answers that are refused; handler-server and suspended-calls store calls that fail',
-  ],
-  [
-    /^src\/platform\/channels\/[\w-]+\/(?:telegram-test-api|emulate)\./,
-    'what emulators of others make of the requests',
-  ],
-  [
-    /^src\/platform\/resources\/channel-webhooks\/(?:discord|slack|sms|whatsapp)\./,
-    'signatures and shapes of requests; channels-kill stores messages of each of these',
-  ],
-  [/^src\/platform\/channels\/outbound\/live\./, 'what providers are asked; live-kill stores what is shown'],
-  [/^src\/platform\/channels\/email\/mail-port\./, 'a wire protocol'],
-  [/^src\/platform\/connections\/hostile-issuers\./, 'addresses that are refused'],
-  [
-    /^src\/platform\/resources\/(?:responses\/stream-response|chat-completions\/stream-chat-completion)\./,
-    'frames of other shapes; stream-run reads the same rows',
-  ],
-  [/^src\/platform\/resources\/[\w-]+\/[\w-]+-clients?\.test\.ts$/, 'what clients of others make of the answers'],
-  [/^src\/platform\/resources\/model-keys\/private-addresses\./, 'addresses'],
-  [
-    /^src\/platform\/resources\/oauth-server\/consent-page\./,
-    'pages in a browser; connectors and oauth-kill store what is consented to',
-  ],
-  [/^test\/conformance\/(?:bodies|compiled-schemas|openapi|operations|protocol|rate-limits|stream-frames)\./, 'HTTP'],
-  [/^test\/hostile\/(?!replicas)/, 'texts and files that are refused, most of them by child processes'],
-  [/^test\/epp\//, 'a wire format'],
-  [/^test\/faults\/(?:drain|full-disk|slow-reader|uploads)\./, 'one process, those who call it, and its own disk'],
-  [/^test\/store-template\//, 'the embedded store alone'],
-  [/^test\/knowledge\//, 'how good the vectors of the built-in embedder are'],
-]);
+const MAIN_FLOWS: readonly string[] = [
+  'src/domains/renewals/renewal-worker.test.ts',
+  'src/domains/resources/domains/register.test.ts',
+  'src/domains/resources/domains/transfer.test.ts',
+  'src/domains/resources/top-ups/top-ups.test.ts',
+  'src/domains/resources/zones/zones.test.ts',
+  'src/platform/engine/hand-over.test.ts',
+  'src/platform/resources/approvals/approvals.test.ts',
+  'src/platform/resources/conversations/conversations.test.ts',
+  'src/platform/resources/memory/memory.test.ts',
+  'src/platform/resources/responses/responses.test.ts',
+  'src/platform/resources/runs/stream-run.test.ts',
+  'src/platform/resources/smiths/smiths.test.ts',
+  'src/platform/resources/vector-stores/vector-stores.test.ts',
+];
+const COMPARES_STORES = /\bdescribeOnEachStore\(/;
 
 /** What a file holds that cannot share its process with what other files have started, and why. */
 const ALONE: ReadonlyMap<RegExp, string> = new Map([
@@ -114,34 +89,30 @@ export function isWaiting(file: string): boolean {
   return WAITING.test(file);
 }
 
-/** What to run; with `patterns` those files alone, whatever selection they belong to. */
-export function selectTasks(selection: Selection, patterns: readonly string[]): Task[] {
+/** What to run; with `patterns` those files alone, whatever ring they belong to. Each on the server where there is one. */
+export function selectTasks(ring: Ring, patterns: readonly string[]): Task[] {
   const hasServer = (process.env.IRONCRAFT_TEST_DATABASE_URL ?? '') !== '';
-  const on = (store: Store, files: readonly string[]): Task[] => files.map((file) => ({ file, store }));
-  if (selection === 'stores') {
-    if (!hasServer) throw new Error('set IRONCRAFT_TEST_DATABASE_URL to test on both stores');
-    return [...on('embedded', selectFiles('embedded', patterns)), ...on('server', selectFiles('server', patterns))];
-  }
-  return on(hasServer ? 'server' : 'embedded', selectFiles(selection, patterns));
+  const files = patterns.length > 0 ? [...new Set(patterns.flatMap(findPattern))] : findFiles(FILES[ring]);
+  const on = (store: Store, chosen: readonly string[]): Task[] => chosen.map((file) => ({ file, store }));
+  if (!hasServer) return on('embedded', files);
+  const isOnBoth = (file: string) => (ring === 'soak' ? reachesStore(join(root, file)) : belongsToEmbedded(file));
+  return [...on('server', files), ...on('embedded', files.filter(isOnBoth))];
 }
 
-/** Repository paths in the order of the file system. */
-function selectFiles(selection: Exclude<Selection, 'stores'>, patterns: readonly string[]): string[] {
-  if (patterns.length > 0) return [...new Set(patterns.flatMap(findPattern))].sort();
-  const files = globSync(EVERYWHERE, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
-  if (selection === 'server') return files.filter((file) => reachesStore(join(root, file)) && isOfStores(file));
-  if (selection === 'embedded') return files;
-  return files.filter((file) => PROCESS_FOLDERS.test(file) === (selection === 'process'));
+function findFiles(pattern: string): string[] {
+  return globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] })
+    .map((file) => file.replaceAll(sep, '/'))
+    .sort();
 }
 
-function isOfStores(file: string): boolean {
-  return ![...NOT_OF_STORES.keys()].some((pattern) => pattern.test(file));
+function belongsToEmbedded(file: string): boolean {
+  return MAIN_FLOWS.includes(file) || COMPARES_STORES.test(readFileSync(join(root, file), 'utf8'));
 }
 
 function findPattern(pattern: string): string[] {
   const relative = pattern.startsWith(root) ? pattern.slice(root.length + 1) : pattern;
   if (/\.ts$/.test(relative) && existsSync(join(root, relative))) return [relative];
-  const found = globSync([relative, `${relative}/**`], { cwd: root }).filter((file) => file.endsWith('.test.ts'));
+  const found = [...findFiles(relative), ...findFiles(`${relative}/**`)].filter((file) => TEST_FILE.test(file));
   if (found.length === 0) throw new Error(`no test file is named ${pattern}`);
   return found;
 }

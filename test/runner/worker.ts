@@ -12,6 +12,7 @@ import type { FileReport, Order, Outcome, RunFile, WorkerMessage } from './messa
 import { compareProcessState, type ProcessState, readProcessState } from './process-state.ts';
 import { processorMs } from './processor-time.ts';
 import { nextSuite } from './report-events.ts';
+import { seedProperties } from './seed-properties.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 /** Closed connections and ended threads may take a moment. */
@@ -78,6 +79,7 @@ function tell(message: WorkerMessage): void {
   process.send?.(message);
 }
 
+seedProperties();
 // Held until the end: what one file gives back the next one uses.
 keepShared();
 process.on('disconnect', exitAlone);

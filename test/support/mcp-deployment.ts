@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { Answer, Client, Headers_, TestProject } from './platform.ts';
 
-export const LEGACY = '2025-11-25';
-export const MODERN = '2026-07-28';
+const LEGACY = '2025-11-25';
+const MODERN = '2026-07-28';
 const BOTH_TYPES = 'application/json, text/event-stream';
 
 export interface McpDeployment {
