@@ -182,6 +182,8 @@ export interface GivenDependencies {
   readonly overloadDelayMs?: number;
   /** How long a call waits for others to give back what they reserved of a budget; a default when absent. */
   readonly budgetWaitMs?: number;
+  /** How long a replica has to stop a run of which the cancellation is asked elsewhere; a default when absent. */
+  readonly cancelGraceMs?: number;
   /** Patience with model providers, where it differs from the default. */
   readonly modelCall?: Partial<ModelCallLimits>;
   /** What MCP servers may take, where it differs from the default. */
@@ -362,6 +364,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     runsInFlightPerProject: config.projectRunsInFlight,
     modelCall: deps.modelCall,
     budgetWaitMs: deps.budgetWaitMs,
+    cancelGraceMs: deps.cancelGraceMs,
     credits: billing.credits,
   });
   defineMaintenance(jobs, deps);

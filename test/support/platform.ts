@@ -92,6 +92,7 @@ export interface TestPlatformOptions {
   readonly lookup?: Lookup;
   readonly modelCall?: Partial<ModelCallLimits>;
   readonly budgetWaitMs?: number;
+  readonly cancelGraceMs?: number;
   readonly mcpLimits?: GivenDependencies['mcpLimits'];
   readonly mcpReplyWaitMs?: number;
   /** Default: one where nobody listens. `own`: where this server does, for clients that follow what it says of itself. */
@@ -230,6 +231,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     ...(options.mcpLimits === undefined ? {} : { mcpLimits: options.mcpLimits }),
     ...(options.mcpReplyWaitMs === undefined ? {} : { mcpReplyWaitMs: options.mcpReplyWaitMs }),
     ...(options.budgetWaitMs === undefined ? {} : { budgetWaitMs: options.budgetWaitMs }),
+    ...(options.cancelGraceMs === undefined ? {} : { cancelGraceMs: options.cancelGraceMs }),
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,
   });
   await platform.start();

@@ -57,6 +57,8 @@ export interface EngineDependencies {
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
   /** How long a model call waits for others to give back what they reserved of a budget; a default where undefined. */
   readonly budgetWaitMs?: number | undefined;
+  /** How long another replica has to stop a run of which the cancellation is asked here; a default where undefined. */
+  readonly cancelGraceMs?: number | undefined;
 }
 
 /** A run, and what it was started through. */
@@ -80,6 +82,8 @@ export interface Engine {
   /** MCP servers that requests bring. */
   readonly requestServers: RequestServers;
   readonly signals: RunSignals;
+  /** See `EngineDependencies`. */
+  readonly cancelGraceMs: number | undefined;
   start(): Promise<void>;
   /** Takes one of the project's places for runs in flight; `execute` is to be given it, or it is to be released. */
   admit(projectId: string): Admission;
@@ -154,6 +158,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     skills: deps.skills,
     requestServers: deps.requestServers,
     signals,
+    cancelGraceMs: deps.cancelGraceMs,
     async start() {
       await registerReplica(db, replicaId);
       await signals.start({

@@ -18,8 +18,8 @@ import type { NewFrame } from '../timeline/frames.ts';
 import { readStatus } from '../timeline/read-timeline.ts';
 import { isSettled, SEQ_JUMP, TurnStopped } from '../turn.ts';
 
-/** How long the executing replica has to do it itself. */
-const GRACE_MS = 120;
+/** How long the executing replica has to do it itself, unless the engine says otherwise. */
+export const GRACE_MS = 120;
 
 /** Returns once the run has ended. One that had ended before is left as it is. Throws `not_found`. */
 export async function cancelTurn(
@@ -46,12 +46,12 @@ export async function cancelTurn(
   signals.announce([run.runId]);
 }
 
-/** Has the replica that executes the run stop it, and waits until it has, no longer than GRACE_MS. */
+/** Has the replica that executes the run stop it, and waits until it has, no longer than its grace. */
 async function askReplica(
-  { db, signals }: Pick<Engine, 'db' | 'signals'>,
+  { db, signals, cancelGraceMs: graceMs = GRACE_MS }: Pick<Engine, 'db' | 'signals' | 'cancelGraceMs'>,
   run: { readonly projectId: string; readonly runId: string },
 ): Promise<void> {
-  const deadlineMs = performance.now() + GRACE_MS;
+  const deadlineMs = performance.now() + graceMs;
   const watch = signals.watch(run.runId);
   try {
     await db.query({
@@ -60,7 +60,7 @@ async function askReplica(
     });
     await signals.requestCancel(run.runId);
     // A wake-up need not be the answer: the run's last frames wake readers as well.
-    for (let leftMs = GRACE_MS; leftMs > 0; leftMs = deadlineMs - performance.now()) {
+    for (let leftMs = graceMs; leftMs > 0; leftMs = deadlineMs - performance.now()) {
       await watch.next(leftMs);
       if ((await readStatus(db, run.projectId, run.runId)) !== 'in_progress') return;
     }

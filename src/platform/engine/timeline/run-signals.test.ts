@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { describeOnEachStore } from '../../../../test/support/database.ts';
 import { createRunSignals, type RunSignals } from './run-signals.ts';
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 60_000;
 const HANDLERS = { onCancel: () => {}, onOrphans: () => {}, onHandOver: () => {} };
 
 describeOnEachStore('changes of runs', {}, (current) => {
@@ -16,13 +16,13 @@ describeOnEachStore('changes of runs', {}, (current) => {
   /** Resolves when there is a change; rejects when none comes. */
   async function hear(signals: RunSignals, runId: string): Promise<void> {
     const watch = signals.watch(runId);
-    const startedMs = performance.now();
-    await watch.next(PATIENCE_MS);
+    const timeout = AbortSignal.timeout(TIMEOUT_MS);
+    await watch.next(2 * TIMEOUT_MS, timeout);
     watch.close();
-    assert.ok(performance.now() - startedMs < PATIENCE_MS, `no change of ${runId}`);
+    assert.ok(!timeout.aborted, `no change of ${runId}`);
   }
 
-  test('wake whoever waits, however many come at once, and those before the end too', async () => {
+  test('a change of a run wakes whoever waits for it, when 450 come at once and the last just before the stop', async () => {
     const here = await start();
     // The embedded store has no other replica.
     const there = current().db.kind === 'embedded' ? here : await start();
