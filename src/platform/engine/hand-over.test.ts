@@ -17,7 +17,6 @@ import {
   sentTexts,
   smithOf,
   type TestSmith,
-  withinMs,
 } from '../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -31,10 +30,14 @@ const fragile = {
   },
 };
 const toolSources = [tools.source, fragile];
+/** Longer than a turn takes on a machine that is busy. */
+const DRAIN_TIMEOUT_MS = 120_000;
+/** On a machine that is busy another server takes longer than its usual grace to stop a run, which is not what is tested. */
+const CANCEL_GRACE_MS = 60_000;
 /** Owns the database; lives through every test. */
 let firstServer: TestPlatform;
 before(async () => {
-  firstServer = await startPlatform({ toolSources });
+  firstServer = await startPlatform({ toolSources, cancelGraceMs: CANCEL_GRACE_MS });
 });
 after(async () => {
   await firstServer.close();
@@ -243,29 +246,23 @@ test('a paused turn is answered on another server than the one that paused it', 
   assert.equal(body.output.content, 'The tool look_up returned: {"n":1}');
 });
 
-test('a reader and a canceller on another server than the turn’s', async (t) => {
+test('cancelling a run on another server ends its upstream request, and a reader there is shown all that was said', async (t) => {
   const second = await startSecond(t);
   const smith = await makeUpstreamSmith(second, upstream);
   const here = onServer(firstServer, smith);
   upstream.respondWith({ ...says('So', ' far'), fault: { afterChunks: 2, type: 'hang' } });
-  await withinMs(200, async () => {
-    const frames = openFrames(await smith.stream('Hello'));
-    const seen = await framesUntil(frames, (frame) => frame.data.data.text?.endsWith(' far'));
-    const runId = seen[0]?.data.run_id;
-    const reader = collectFrames(await here.events(runId));
-    const request = upstream.requests.at(-1);
-    const startedMs = performance.now();
-    const { status } = await here.cancel(runId);
-    await request?.closed;
-    const ms = performance.now() - startedMs;
-    assert.equal(status, 200);
-    const whole = await reader;
-    assert.equal(assemble(whole).text, 'So far');
-    assert.equal(whole.at(-1)?.event, 'run.cancelled');
-    const run = await here.get(runId);
-    assert.deepEqual([run.status, run.output.content, run.usage.output_tokens], ['cancelled', 'So far', 2]);
-    return ms;
-  });
+  const frames = openFrames(await smith.stream('Hello'));
+  const seen = await framesUntil(frames, (frame) => frame.data.data.text?.endsWith(' far'));
+  const runId = seen[0]?.data.run_id;
+  const reader = collectFrames(await here.events(runId));
+  const { status } = await here.cancel(runId);
+  assert.equal(status, 200);
+  assert.equal(await upstream.requests.at(-1)?.closed, 'client');
+  const whole = await reader;
+  assert.equal(assemble(whole).text, 'So far');
+  assert.equal(whole.at(-1)?.event, 'run.cancelled');
+  const run = await here.get(runId);
+  assert.deepEqual([run.status, run.output.content, run.usage.output_tokens], ['cancelled', 'So far', 2]);
 });
 
 test('a server that drains keeps its turns to itself as long as it finishes them', async (t) => {
@@ -274,7 +271,7 @@ test('a server that drains keeps its turns to itself as long as it finishes them
   const here = onServer(firstServer, smith);
   const runId = await smith.begin('Call the tool gate with {}');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');
-  const drained = leaving.platform.drain(10_000);
+  const drained = leaving.platform.drain(DRAIN_TIMEOUT_MS);
   const refused = await smith.ask('Another');
   assert.deepEqual([refused.status, refused.body.error.code], [503, 'service_overloaded']);
   const readBeat = async () => {

@@ -4,7 +4,7 @@ import { demandsStream } from './buffered-answer.ts';
 import type { ChatModel } from './chat-model.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
 import { planRetry, type RetryLimits, sleep } from './retry-plan.ts';
-import { type StopReason, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
+import { type StopReason, type StreamClock, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
 
 export interface ModelCallLimits extends UpstreamLimits, RetryLimits {
   /** Until an answer that was asked for in one piece is there: providers send nothing before its end. */
@@ -47,6 +47,8 @@ export interface ModelCall {
   readonly random?: (() => number) | undefined;
   /** Wall time in milliseconds. */
   readonly now?: (() => number) | undefined;
+  /** What the upstream's silence is measured by. Replaced in tests. */
+  readonly clock?: StreamClock | undefined;
 }
 
 /** Parts that carry nothing of the answer: after them alone the call can still be made again unseen. */
@@ -79,6 +81,7 @@ export async function callModel(call: ModelCall, take: TakeParts): Promise<void>
     const upstream = new UpstreamStream(
       buffered ? { ...limits, connectTimeoutMs: limits.bufferedTimeoutMs } : limits,
       call.signal,
+      call.clock,
     );
     const answer = new AnswerParts(call);
     let refusal: { readonly reason: unknown } | undefined;

@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import type { Timer, Timers } from '../../kernel/clock/clock.ts';
 import type { PartSource } from './chat-model.ts';
 
 export interface UpstreamLimits {
@@ -7,6 +8,20 @@ export interface UpstreamLimits {
   /** Between two parts, while the reader waits. A slow reader is not the upstream's fault and is not counted. */
   readonly idleTimeoutMs: number;
 }
+
+/** What silence is measured by. */
+export interface StreamClock extends Timers {
+  /** Never goes back. */
+  nowMs(): number;
+}
+
+const steadyClock: StreamClock = {
+  nowMs: () => performance.now(),
+  setTimer(callback, delayMs) {
+    const timeout = setTimeout(callback, delayMs);
+    return { cancel: () => clearTimeout(timeout) };
+  },
+};
 
 export type StopReason =
   | { readonly type: 'aborted'; readonly reason: unknown }
@@ -36,17 +51,19 @@ const DRAIN_MS = 1000;
 export class UpstreamStream {
   readonly #limits: UpstreamLimits;
   readonly #signal: AbortSignal | undefined;
+  readonly #clock: StreamClock;
   readonly #request = new AbortController();
   readonly #stopped = Promise.withResolvers<never>();
   #source: PartSource | undefined;
   #stop: StopReason | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #waitingSince: number | undefined;
   #connected = false;
 
-  constructor(limits: UpstreamLimits, signal: AbortSignal | undefined) {
+  constructor(limits: UpstreamLimits, signal: AbortSignal | undefined, clock: StreamClock = steadyClock) {
     this.#limits = limits;
     this.#signal = signal;
+    this.#clock = clock;
     // It is awaited only while the request is being opened.
     this.#stopped.promise.catch(() => {});
   }
@@ -56,7 +73,7 @@ export class UpstreamStream {
     this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (this.#signal?.aborted) this.#onAbort();
     this.#throwIfStopped();
-    this.#waitingSince = performance.now();
+    this.#waitingSince = this.#clock.nowMs();
     this.#arm(this.#limits.connectTimeoutMs);
     const request = (async () => send(this.#request.signal))();
     // An answer that arrives after the stop is nobody's.
@@ -72,7 +89,7 @@ export class UpstreamStream {
   read(): Promise<readonly LanguageModelV4StreamPart[] | undefined> {
     this.#throwIfStopped();
     if (this.#source === undefined) throw new Error('The request has not been opened.');
-    if (this.#connected) this.#waitingSince = performance.now();
+    if (this.#connected) this.#waitingSince = this.#clock.nowMs();
     return this.#source.read();
   }
 
@@ -91,7 +108,7 @@ export class UpstreamStream {
   /** Ends the request. `finished`: the answer is complete, so that its connection may be left to end in its own time. */
   close(finished: boolean): void {
     this.#signal?.removeEventListener('abort', this.#onAbort);
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     if (!finished || this.#source === undefined) {
       this.#cut();
       return;
@@ -108,13 +125,13 @@ export class UpstreamStream {
   }
 
   #arm(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#onTimer, ms);
+    this.#timer?.cancel();
+    this.#timer = this.#clock.setTimer(this.#onTimer, ms);
   }
 
   readonly #onTimer = (): void => {
     const limit = this.#connected ? this.#limits.idleTimeoutMs : this.#limits.connectTimeoutMs;
-    const waited = this.#waitingSince === undefined ? 0 : performance.now() - this.#waitingSince;
+    const waited = this.#waitingSince === undefined ? 0 : this.#clock.nowMs() - this.#waitingSince;
     // Timers may fire a fraction of a millisecond early.
     if (waited + 1 < limit) this.#arm(limit - waited);
     else this.#halt({ type: 'timeout', after: this.#connected ? 'idle' : 'connect' });
@@ -125,7 +142,7 @@ export class UpstreamStream {
   #halt(stop: StopReason): void {
     if (this.#stop !== undefined) return;
     this.#stop = stop;
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#stopped.reject(new StoppedError(stop));
     this.#cut();
   }

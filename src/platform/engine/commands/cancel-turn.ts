@@ -61,7 +61,8 @@ async function askReplica(
     await signals.requestCancel(run.runId);
     // A wake-up need not be the answer: the run's last frames wake readers as well.
     for (let leftMs = graceMs; leftMs > 0; leftMs = deadlineMs - performance.now()) {
-      await watch.next(leftMs);
+      // Nor is each change announced to everybody: it looks by itself, too.
+      await watch.next(Math.min(leftMs, GRACE_MS));
       if ((await readStatus(db, run.projectId, run.runId)) !== 'in_progress') return;
     }
   } finally {

@@ -2,6 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { DemoStream } from './demo-stream.ts';
+import { TimerWheel } from './timer-wheel.ts';
+
+function* giveWords(count: number): Generator<LanguageModelV4StreamPart, void, void> {
+  for (let word = 0; word < count; word += 1) yield { type: 'text-delta', id: '0', delta: 'x' };
+}
 
 test('nothing is made ahead of a reader that stands still, beyond a burst', async () => {
   let made = 0;
@@ -17,4 +22,40 @@ test('nothing is made ahead of a reader that stands still, beyond a burst', asyn
   assert.ok(made >= 10 && made <= 10 * 64, `made ${made}`);
   stream.cancel();
   assert.equal(await stream.read(), undefined);
+});
+
+test('a paced stream gives the k-th word k/rate seconds after the first, and makes up for a stall', async () => {
+  const clock = { ms: 1_000 };
+  const wheel = new TimerWheel(() => clock.ms);
+  const pace = { nowMs: () => clock.ms, wheel };
+  const stream = new DemoStream(giveWords(60), { wordsPerSecond: 200, signal: undefined, pace });
+  const times: number[] = [];
+  let ended = false;
+  const reading = (async () => {
+    for (let parts = await stream.read(); parts !== undefined; parts = await stream.read()) {
+      for (const _ of parts) times.push(clock.ms);
+    }
+    ended = true;
+  })();
+  while (!ended && clock.ms < 10_000) {
+    await new Promise(setImmediate);
+    clock.ms += times.length === 20 ? 52 : 1;
+    wheel.advance();
+  }
+  await reading;
+  // Word 19 is given at 1,095; the clock's next look is at 1,147.
+  const due = Array.from({ length: 60 }, (_, word) => 1_000 + word * 5);
+  const stalled = due.map((ms) => (ms > 1_095 && ms < 1_147 ? 1_147 : ms));
+  assert.deepEqual(times, stalled);
+});
+
+test('a paced stream ends when it is aborted before the next word is due', async () => {
+  const clock = { ms: 1_000 };
+  const pace = { nowMs: () => clock.ms, wheel: new TimerWheel(() => clock.ms) };
+  const controller = new AbortController();
+  const stream = new DemoStream(giveWords(100), { wordsPerSecond: 1, signal: controller.signal, pace });
+  assert.equal((await stream.read())?.length, 1);
+  const next = stream.read();
+  controller.abort(new Error('enough'));
+  await assert.rejects(next, /enough/);
 });

@@ -10,7 +10,6 @@ import {
   openFrames,
   sentBody,
   type TestSmith,
-  withinMs,
 } from '../../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -92,22 +91,17 @@ test('who follows the run all the same gets the text in one piece', async () => 
   assert.equal((await answered).body.choices[0].message.content, 'Here you are.');
 });
 
-test('a run that waits for a whole answer is cancelled within 200 ms, its upstream is closed, and nothing was said', async () => {
+test('cancelling a run that waits for a whole answer closes its upstream, and nothing was said', async () => {
   upstream.respondWith({ type: 'hang_before_headers' });
   const smith = await makeUpstreamSmith(platform, upstream);
-  await withinMs(200, async () => {
-    const count = upstream.requests.length;
-    const answered = complete(smith);
-    const runId = await runningOf(smith);
-    await upstream.waitForRequests(count + 1);
-    const startedMs = performance.now();
-    assert.equal((await smith.cancel(runId)).status, 200);
-    const refused = await answered;
-    const ms = performance.now() - startedMs;
-    assert.equal(refused.body.error.code, 'run_cancelled');
-    assert.equal(await upstream.requests.at(-1)?.closed, 'client');
-    const run = await smith.get(runId);
-    assert.deepEqual([run.status, run.output.content, run.usage.output_tokens], ['cancelled', '', 0]);
-    return ms;
-  });
+  const count = upstream.requests.length;
+  const answered = complete(smith);
+  const runId = await runningOf(smith);
+  await upstream.waitForRequests(count + 1);
+  assert.equal((await smith.cancel(runId)).status, 200);
+  const refused = await answered;
+  assert.equal(refused.body.error.code, 'run_cancelled');
+  assert.equal(await upstream.requests.at(-1)?.closed, 'client');
+  const run = await smith.get(runId);
+  assert.deepEqual([run.status, run.output.content, run.usage.output_tokens], ['cancelled', '', 0]);
 });

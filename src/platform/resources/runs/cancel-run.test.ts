@@ -16,7 +16,6 @@ import {
   openFrames,
   type TestSmith,
   useUpstream,
-  withinMs,
 } from '../../../../test/support/turns.ts';
 import type { OfferedTools } from '../../tools/tool.ts';
 
@@ -37,15 +36,12 @@ function stuckFor(hostedTools: readonly string[]): Promise<OfferedTools> {
   return new Promise(() => {});
 }
 
-/** Cancels and says how long it took until the answer, in milliseconds. */
-async function cancel(smith: TestSmith, runId: string): Promise<number> {
-  const startedMs = performance.now();
+async function cancel(smith: TestSmith, runId: string): Promise<void> {
   const { status, body } = await smith.cancel(runId);
   assert.deepEqual([status, body], [200, { id: runId, status: 'cancelled' }]);
-  return performance.now() - startedMs;
 }
 
-test('a run that streams is cancelled within 200 ms: its upstream is closed, what it said is kept and paid for', async () => {
+test('cancelling a run that streams closes its upstream, and keeps and charges what was said', async () => {
   const smith = await makeUpstreamSmith(platform, upstream, { model: 'openai/gpt-4o' });
   await useUpstream(smith.project, upstream, 'openai');
   upstream.respondWith({
@@ -53,27 +49,22 @@ test('a run that streams is cancelled within 200 ms: its upstream is closed, wha
     deltas: ['Some', ' words', ' were', ' said', ' never'],
     fault: { afterChunks: 4, type: 'hang' },
   });
-  await withinMs(200, async () => {
-    const frames = openFrames(await smith.stream('Hello', { thread_id: null }));
-    const seen = await framesUntil(frames, (frame) => frame.data.data.text?.endsWith(' said'));
-    const runId = seen[0]?.data.run_id;
-    const request = upstream.requests.at(-1);
-    const startedMs = performance.now();
-    await Promise.all([cancel(smith, runId), request?.closed.then((by) => assert.equal(by, 'client'))]);
-    const ms = performance.now() - startedMs;
-    const rest = await framesUntil(frames, isType('run.cancelled'));
-    assert.equal((await frames.next()).done, true);
-    const run = await smith.get(runId);
-    assert.deepEqual([run.status, run.stop_reason, run.error], ['cancelled', 'cancelled', null]);
-    assert.equal(run.output.content, 'Some words were said');
-    assert.equal(assemble([...seen, ...rest]).text, 'Some words were said');
-    // Nobody says what a broken-off call has cost: our estimate, at the list price of 2.5 and 10 dollars a million.
-    const { input_tokens, output_tokens, cost } = run.usage;
-    assert.ok(input_tokens > 0 && output_tokens === 4, JSON.stringify(run.usage));
-    assert.equal(cost, Math.round(input_tokens * 2.5 + output_tokens * 10) / 1e6);
-    assert.deepEqual(rest.at(-1)?.data.data, { stop_reason: 'cancelled', usage: run.usage });
-    return ms;
-  });
+  const frames = openFrames(await smith.stream('Hello', { thread_id: null }));
+  const seen = await framesUntil(frames, (frame) => frame.data.data.text?.endsWith(' said'));
+  const runId = seen[0]?.data.run_id;
+  await cancel(smith, runId);
+  assert.equal(await upstream.requests.at(-1)?.closed, 'client');
+  const rest = await framesUntil(frames, isType('run.cancelled'));
+  assert.equal((await frames.next()).done, true);
+  const run = await smith.get(runId);
+  assert.deepEqual([run.status, run.stop_reason, run.error], ['cancelled', 'cancelled', null]);
+  assert.equal(run.output.content, 'Some words were said');
+  assert.equal(assemble([...seen, ...rest]).text, 'Some words were said');
+  // Nobody says what a broken-off call has cost: our estimate, at the list price of 2.5 and 10 dollars a million.
+  const { input_tokens, output_tokens, cost } = run.usage;
+  assert.ok(input_tokens > 0 && output_tokens === 4, JSON.stringify(run.usage));
+  assert.equal(cost, Math.round(input_tokens * 2.5 + output_tokens * 10) / 1e6);
+  assert.deepEqual(rest.at(-1)?.data.data, { stop_reason: 'cancelled', usage: run.usage });
   // A cancellation has no event of its own on the feed.
   assert.deepEqual(await readEvents(smith.project, 'run.cancelled'), []);
   assert.deepEqual(await readEvents(smith.project, 'run.completed'), []);
@@ -85,50 +76,42 @@ const waits: [name: string, behaviour: OpenAiBehaviour][] = [
   ['to try again', { type: 'status', status: 429, headers: { 'retry-after': '20' } }],
 ];
 for (const [name, behaviour] of waits) {
-  test(`a run that waits ${name} is cancelled within 200 ms`, async () => {
+  test(`cancelling a run that waits ${name} ends it, with nothing said and no further call`, async () => {
     const smith = await makeUpstreamSmith(platform, upstream);
     upstream.respondWith(behaviour);
-    await withinMs(200, async () => {
-      const arrived = upstream.waitForRequests(upstream.requests.length + 1);
-      const runId = await smith.begin('Hello');
-      await arrived;
-      const ms = await cancel(smith, runId);
-      const run = await smith.get(runId);
-      assert.deepEqual([run.status, run.output?.content ?? ''], ['cancelled', '']);
-      assert.deepEqual([run.usage.input_tokens, run.usage.output_tokens], [0, 0]);
-      return ms;
-    });
+    const count = upstream.requests.length;
+    const runId = await smith.begin('Hello');
+    await upstream.waitForRequests(count + 1);
+    await cancel(smith, runId);
+    assert.equal(upstream.requests.length, count + 1);
+    const run = await smith.get(runId);
+    assert.deepEqual([run.status, run.output?.content ?? ''], ['cancelled', '']);
+    assert.deepEqual([run.usage.input_tokens, run.usage.output_tokens], [0, 0]);
     upstream.respondWith({ type: 'answer', deltas: ['Free again'] });
     assert.equal((await smith.ask('Hello')).body.output.content, 'Free again');
   });
 }
 
-test('a run whose tool ignores its signal is cancelled within 200 ms; the signal has fired', async () => {
+test('cancelling a run whose tool ignores its signal ends the run before the tool returns', async () => {
   const smith = await makeSmith(platform);
-  await withinMs(200, async () => {
-    const runId = await smith.begin('Call the tool gate with {}');
-    const call = await eventually(() => tools.callsOf(runId)[0], 'the tool runs');
-    const ms = await cancel(smith, runId);
-    assert.equal(call.signal.aborted, true);
-    // What the tool gives later is nobody's.
-    tools.open(runId);
-    const run = await smith.get(runId);
-    assert.deepEqual([run.status, run.output.tool_calls[0].status], ['cancelled', 'cancelled']);
-    return ms;
-  });
+  const runId = await smith.begin('Call the tool gate with {}');
+  const call = await eventually(() => tools.callsOf(runId)[0], 'the tool runs');
+  await cancel(smith, runId);
+  assert.equal(call.signal.aborted, true);
+  // What the tool gives later is nobody's.
+  tools.open(runId);
+  const run = await smith.get(runId);
+  assert.deepEqual([run.status, run.output.tool_calls[0].status], ['cancelled', 'cancelled']);
   assert.deepEqual(await readEvents(smith.project, 'tool.completed'), []);
 });
 
-test('a run whose tools are still being listed is cancelled within 200 ms', async () => {
+test('cancelling a run whose tools are still being listed ends the run before they are', async () => {
   const smith = await makeSmith(platform, { enabled_hosted_tools: ['current_time'] });
-  await withinMs(200, async () => {
-    const before = stuckSmiths;
-    const runId = await smith.begin('Hello');
-    await eventually(() => (stuckSmiths > before ? true : undefined), 'the tools are being listed');
-    const ms = await cancel(smith, runId);
-    assert.equal((await smith.get(runId)).status, 'cancelled');
-    return ms;
-  });
+  const before = stuckSmiths;
+  const runId = await smith.begin('Hello');
+  await eventually(() => (stuckSmiths > before ? true : undefined), 'the tools are being listed');
+  await cancel(smith, runId);
+  assert.equal((await smith.get(runId)).status, 'cancelled');
 });
 
 test('a paused run is cancelled, and its stream ends there', async () => {
