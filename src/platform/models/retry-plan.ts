@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import timers from 'node:timers/promises';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { Failure } from './model-call-error.ts';
 
@@ -31,7 +31,7 @@ export function planRetry(
 /** Rejects with the signal's reason when it is aborted. */
 export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   try {
-    await delay(ms, undefined, signal === undefined ? {} : { signal });
+    await timers.setTimeout(ms, undefined, signal === undefined ? {} : { signal });
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

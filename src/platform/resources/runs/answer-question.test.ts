@@ -1,7 +1,6 @@
 /** Calls that ask a person something: the question, its answers, and what closes it. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { collectFrames } from '../../../../test/support/read-frames.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
@@ -152,11 +151,20 @@ test('a question that nobody answers in its time is closed, and the run goes on 
   assert.deepEqual([late.status, late.body.error.code], [409, 'run_not_paused']);
 });
 
-test('a run whose question has closed waits until its smith is free', async () => {
+test('a run whose question has run out of time stays paused until its smith is free', async () => {
   const smith = await makeSmith(platform);
-  const { runId } = await askByTool(smith, { seconds: 1 });
+  const { runId, approvalId } = await askByTool(smith, { seconds: 900 });
   const other = await smith.begin('Call the tool gate with {}');
-  await wait(3_500);
+  await eventually(() => tools.callsOf(other)[0], 'the other turn is under way');
+  await platform.db.query({
+    text: 'update approvals set expires_at = now() where project_id = $1 and id = $2',
+    values: [smith.project.projectId, approvalId],
+  });
+  // Questions of others that run out of time later are closed by later looks: the second by one that began behind the first.
+  for (const witness of [await makeSmith(platform), await makeSmith(platform)]) {
+    const later = await askByTool(witness, { seconds: 0 });
+    await eventually(async () => (await witness.get(later.runId)).status === 'completed' || undefined, 'it is closed');
+  }
   assert.equal((await smith.get(runId)).status, 'paused');
   tools.open(other);
   await eventually(async () => (await smith.get(runId)).status === 'completed' || undefined, 'the run goes on');
