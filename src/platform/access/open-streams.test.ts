@@ -10,9 +10,8 @@ const clock = createManualClock(new Date());
 const platform = await startPlatform({ clock });
 after(() => platform.close());
 
-const LONG = 'Write 600 words at 20 words per second';
-/** A look is made once a second; a busy machine may be late. The turn itself takes thirty seconds. */
-const CUT_WITHIN_MS = 15_000;
+/** A look is made once a second, however late on a busy machine. The turn itself takes five minutes, after which its stream ends well. */
+const LONG = 'Write 6000 words at 20 words per second';
 
 /** A smith whose turn is read with a token of its own, and with one of the tenant. */
 async function openStreams(ttlSeconds?: number) {
@@ -32,15 +31,12 @@ async function openStreams(ttlSeconds?: number) {
 }
 
 async function assertCutOff(frames: AsyncGenerator<unknown>): Promise<void> {
-  const startedMs = performance.now();
   await assert.rejects(async () => {
     for await (const _ of frames);
   });
-  const tookMs = performance.now() - startedMs;
-  assert.ok(tookMs < CUT_WITHIN_MS, `cut off after ${tookMs} ms`);
 }
 
-test('a token that is revoked: its stream is cut off, and nobody else’s', async () => {
+test('a stream is cut off when its token is revoked, and nobody else’s is', async () => {
   const { smith, runId, events, tokenId } = await openStreams();
   const others = openFrames(await smith.events(runId));
   await framesUntil(others, isType('message.delta'));
@@ -51,14 +47,14 @@ test('a token that is revoked: its stream is cut off, and nobody else’s', asyn
   await framesUntil(others, isType('run.cancelled'));
 });
 
-test('a token that expires', async () => {
+test('a stream is cut off when its token expires', async () => {
   const { smith, runId, events } = await openStreams(60);
   clock.advance(61_000);
   await assertCutOff(events);
   await smith.cancel(runId);
 });
 
-test('a chat completion, where its smith is archived', async () => {
+test('a chat completion is cut off when its smith is archived', async () => {
   const { smith, user, runId } = await openStreams();
   await smith.cancel(runId);
   const body = { messages: question(LONG).input, stream: true };
@@ -70,14 +66,15 @@ test('a chat completion, where its smith is archived', async () => {
   await assertCutOff(frames);
 });
 
-test('a project that is deleted: its turns are cancelled, and whoever reads them is told or cut off', async () => {
+test('a reader is told of the cancellation or cut off when the project is deleted, and its turns are cancelled', async () => {
   const { smith, runId, events } = await openStreams();
   const path = `/v1/organization/projects/${smith.project.projectId}`;
   assert.equal((await platform.organization.delete(path)).status, 204);
-  const startedMs = performance.now();
-  const [ended] = await Promise.allSettled([framesUntil(events, isType('run.cancelled'))]);
-  const tookMs = performance.now() - startedMs;
-  assert.ok(tookMs < CUT_WITHIN_MS, `${ended.status} after ${tookMs} ms`);
+  // Either is right, but not that the turn goes on to its end.
+  await framesUntil(events, ({ event }) => {
+    assert.notEqual(event, 'run.completed');
+    return event === 'run.cancelled';
+  }).catch((error) => assert.doesNotMatch(String(error), /run\.completed|the stream ended first/));
   await eventually(async () => {
     const { rows } = await platform.db.query({ text: 'select status from runs where id = $1', values: [runId] });
     return rows[0]?.status === 'cancelled' || undefined;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { computedMs } from '../../../test/support/computed-time.ts';
+import { deepAnswer as deep, doublingCheck as doubling } from '../../../test/support/hostile-schemas.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
-import type { JsonObject } from '../tables.ts';
 import { createForeignSchemas, type ForeignSchemasOptions } from './foreign-schemas.ts';
 
 const ordinary = createForeignSchemas();
@@ -12,12 +11,6 @@ after(() => ordinary.stop());
 function members<T>(count: number, make: (index: number) => T): Record<string, T> {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]));
 }
-
-/** A check by it takes 2^depth of the answer's depth, which no limit on the schema can see. */
-const doubling: JsonObject = {
-  allOf: [{ properties: { a: { $ref: '#' } } }, { properties: { a: { $ref: '#' } } }],
-};
-const deep = `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`;
 
 async function withLimits<T>(
   limits: ForeignSchemasOptions['limits'],
@@ -29,22 +22,6 @@ async function withLimits<T>(
   } finally {
     await schemas.stop();
   }
-}
-
-/** Runs work and tells the longest that this process computed meanwhile without a pause. */
-async function longestPause(work: () => Promise<unknown>): Promise<number> {
-  let last = computedMs();
-  let longest = 0;
-  const probe = setInterval(() => {
-    longest = Math.max(longest, computedMs() - last);
-    last = computedMs();
-  }, 5);
-  try {
-    await work();
-  } finally {
-    clearInterval(probe);
-  }
-  return Math.max(longest, computedMs() - last);
 }
 
 test('a schema is refused by its limits, as no schema, or not at all', async () => {
@@ -73,11 +50,8 @@ test('a schema that takes longer to compile than it may is refused, and not trie
   await withLimits({ compileMs: 100 }, async (schemas) => {
     // The child is there, so that the next task waits for nothing.
     await schemas.findAnswerProblem('prj_1', { type: 'null' }, 'null');
-    const pause = await longestPause(async () => {
-      const found = await schemas.findProblem('prj_1', slow);
-      assert.deepEqual(found, { pointer: '', problem: 'that takes longer than 0.1 seconds to compile' });
-    });
-    assert.ok(pause < 1_000, `${pause} ms`);
+    const found = await schemas.findProblem('prj_1', slow);
+    assert.deepEqual(found, { pointer: '', problem: 'that takes longer than 0.1 seconds to compile' });
     // Whoever asked a child again would hear that there are none any more.
     await schemas.stop();
     const kept = await schemas.findProblem('prj_1', slow);
@@ -88,14 +62,11 @@ test('a schema that takes longer to compile than it may is refused, and not trie
 test('an answer that takes longer to check than it may ends the check for good', async () => {
   await withLimits({ validateMs: 300 }, async (schemas) => {
     assert.equal(await schemas.findProblem('prj_1', doubling), undefined);
-    const pause = await longestPause(async () => {
-      const found = await schemas.findAnswerProblem('prj_1', doubling, deep);
-      assert.deepEqual(found, {
-        problem: 'it takes longer than 0.3 seconds to check against its schema',
-        isFinal: true,
-      });
+    const found = await schemas.findAnswerProblem('prj_1', doubling, deep);
+    assert.deepEqual(found, {
+      problem: 'it takes longer than 0.3 seconds to check against its schema',
+      isFinal: true,
     });
-    assert.ok(pause < 1_000, `${pause} ms`);
     // The next child has to start first, which a busy machine may make longer than a check may take.
     await eventually(
       async () => (await schemas.findAnswerProblem('prj_1', doubling, '{"a":{"a":1}}')) === undefined || undefined,
@@ -120,15 +91,12 @@ test('an answer that takes more memory to check than there is ends its child alo
 test('an instance whose check does not end is made unchecked', async () => {
   const nested = { ...doubling, type: 'object', required: ['a'], properties: { a: { $ref: '#' } } };
   await withLimits({ instanceMs: 1_500 }, async (schemas) => {
-    const pause = await longestPause(async () => {
-      assert.notEqual(await schemas.instanceMaker('prj_1')({ ...nested, not: { const: 1 } }, 'x'), undefined);
-    });
-    assert.ok(pause < 1_000, `${pause} ms`);
+    assert.notEqual(await schemas.instanceMaker('prj_1')({ ...nested, not: { const: 1 } }, 'x'), undefined);
   });
 });
 
 test('one project’s slow checks do not hold those of another', async () => {
-  await withLimits({ validateMs: 2_000 }, async (schemas) => {
+  await withLimits({ validateMs: 60_000 }, async (schemas) => {
     for (const owner of ['prj_1', 'prj_2']) await schemas.findAnswerProblem(owner, { type: 'null' }, 'null');
     const slow = [1, 2, 3].map(() => schemas.findAnswerProblem('prj_1', doubling, deep));
     let isOver = false;

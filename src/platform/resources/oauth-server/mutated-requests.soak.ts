@@ -1,0 +1,8 @@
+/**
+ * More requests, of a fresh seed:
+ *
+ *     IRONCRAFT_TEST_SEED=7 IRONCRAFT_TEST_OAUTH_MUTATIONS=10000 node --test src/platform/resources/oauth-server/mutated-requests.soak.ts
+ */
+import { testBentRequests } from '../../../../test/hostile/oauth-attempts.ts';
+
+testBentRequests(Number(process.env.IRONCRAFT_TEST_OAUTH_MUTATIONS ?? 2_000));
