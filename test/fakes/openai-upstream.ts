@@ -45,6 +45,8 @@ export interface OpenAiAnswer {
   };
   /** Before the first chunk, headers being out already. */
   readonly firstDelayMs?: number;
+  /** Nothing of the answer is sent before it resolves. */
+  readonly held?: Promise<unknown>;
   /** Before each further chunk. */
   readonly delayMs?: number;
   /** What happens when this many chunks are out, in place of the rest. */
@@ -127,6 +129,7 @@ async function streamAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promis
   const { response } = exchange;
   const chunks = listChunks(behaviour, readModel(exchange.body));
   openEventStream(response);
+  await Promise.race([behaviour.held, exchange.hang()]);
   for (const [index, chunk] of chunks.entries()) {
     if (behaviour.fault?.afterChunks === index) return breakOff(behaviour.fault.type, exchange);
     const present = await exchange.pause((index === 0 ? behaviour.firstDelayMs : behaviour.delayMs) ?? 0);
@@ -143,6 +146,7 @@ async function sendAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promise<
   const model = readModel(exchange.body);
   const pauses = Math.max(0, listChunks(behaviour, model).length - 1);
   if (fault?.type === 'hang') return exchange.hang();
+  await Promise.race([behaviour.held, exchange.hang()]);
   if (!(await exchange.pause(firstDelayMs + pauses * delayMs))) return;
   const text = JSON.stringify(renderAnswer(behaviour, model));
   const half = text.slice(0, text.length / 2);

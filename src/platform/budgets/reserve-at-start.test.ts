@@ -50,10 +50,12 @@ async function countReservations(project: TestProject): Promise<number> {
 /** What is reserved while the model is asked. */
 async function reservedDuring(project: TestProject, ask: () => Promise<{ readonly status: number }>) {
   const asked = upstream.requests.length;
-  upstream.respondWith({ type: 'answer', deltas: ['Hi'], firstDelayMs: 300 });
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith({ type: 'answer', deltas: ['Hi'], held });
   const answered = ask();
-  while (upstream.requests.length === asked) await new Promise(setImmediate);
+  await upstream.waitForRequests(asked + 1);
   const reserved = await readReserved(project);
+  release();
   assert.equal((await answered).status, 200);
   return reserved;
 }

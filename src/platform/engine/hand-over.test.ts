@@ -179,15 +179,17 @@ test('a model call that is cut off is made again, and paid for once', async (t) 
 
 test('whoever has lost a turn writes nothing more of it', async () => {
   const smith = await makeUpstreamSmith(firstServer, upstream);
-  upstream.respondWith([{ ...says('Late', ' words'), firstDelayMs: 500 }, says('In time')]);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith([{ ...says('Late', ' words'), held }, says('In time')]);
   const arrived = upstream.waitForRequests(upstream.requests.length + 1);
   const runId = await smith.begin('Hello');
   await arrived;
   // Another replica, which is alive, has taken it over.
   await firstServer.db.query({
-    text: `insert into replicas (id, heartbeat_at) values ('rep_other', now() + interval '1 minute')`,
+    text: `insert into replicas (id, heartbeat_at) values ('rep_other', now() + interval '1 hour')`,
   });
   await setRun(runId, `replica_id = 'rep_other', attempt = attempt + 1`);
+  release();
   await eventually(() => (firstServer.platform.engine.findLive(runId) === undefined ? true : undefined), 'it gives up');
   assert.equal((await smith.get(runId)).status, 'in_progress');
   assert.deepEqual(

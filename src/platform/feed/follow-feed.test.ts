@@ -16,7 +16,7 @@ import {
   onFeedChanged,
 } from './follow-feed.ts';
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 60_000;
 
 describeOnEachStore('the feed', {}, (current) => {
   const project = () => new TenantDatabase(current().db, mintId('proj'));
@@ -65,7 +65,7 @@ describeOnEachStore('the feed', {}, (current) => {
     const follow = async () => {
       const seen: string[] = [];
       let cursor = start;
-      const deadline = Date.now() + PATIENCE_MS;
+      const deadline = Date.now() + TIMEOUT_MS;
       while ((isWriting || seen.length < written.length) && Date.now() < deadline) {
         const batch = await followFeed(db, cursor, 7);
         seen.push(...ownIds(batch, homes));
@@ -134,7 +134,7 @@ describeOnEachStore('the feed', {}, (current) => {
     await assert.rejects(followFeed(current().db, 'evt_1', 1), TypeError);
   });
 
-  test('wakes its followers once for many events, when they have committed', async () => {
+  test('wakes its followers at most twice for fifty events when their transaction has committed', async () => {
     const { db } = current();
     const home = project();
     let wakes = 0;
@@ -144,10 +144,13 @@ describeOnEachStore('the feed', {}, (current) => {
       woken.resolve();
     });
     try {
-      await Promise.all(Array.from({ length: 50 }, (_, n) => home.transaction((tx) => append(tx, n))));
+      await home.transaction(async (tx) => {
+        for (let n = 0; n < 50; n += 1) await append(tx, n);
+        assert.equal(wakes, 0);
+      });
       await woken.promise;
       await readUntil(home, FEED_START, 50);
-      assert.ok(wakes >= 1 && wakes < 50, `${wakes} wake-ups`);
+      assert.ok(wakes >= 1 && wakes <= 2, `${wakes} wake-ups`);
     } finally {
       await stop();
     }
@@ -160,7 +163,7 @@ async function append(tx: TenantTransaction, n: number): Promise<string> {
 
 /** Other transactions of the server may be open: what is committed becomes final when they end. */
 async function readUntil(home: TenantDatabase, after: string, count: number) {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + TIMEOUT_MS;
   for (;;) {
     const { events, cursor } = await followProjectFeed(home, after, 100);
     if (events.length >= count || Date.now() > deadline) return { ids: events.map(({ id }) => id), cursor };

@@ -197,7 +197,7 @@ describe('a call', () => {
     await assert.rejects(call(), failsAs('context_length', 1));
   });
 
-  test('ends when the model takes too long, and closes the connection', async () => {
+  test('ends and closes the connection when the model takes too long', async () => {
     upstream.respondWith({ type: 'hang_before_headers' });
     const count = upstream.requests.length;
     await assert.rejects(call({ limits: { connectTimeoutMs: 100 } }), failsAs('timeout', 1));

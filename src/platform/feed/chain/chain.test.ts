@@ -10,7 +10,7 @@ import { BEFORE_CHAIN, checkHead, verifyChainPage } from './index.ts';
 import { sealEvents } from './seal-events.ts';
 import type { BrokenLink, ChainPlace } from './verify-chain.ts';
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 60_000;
 const logger = { warn: () => undefined } as never;
 
 describeOnEachStore('the chain of events', {}, (current) => {
@@ -131,7 +131,7 @@ async function append(home: TenantDatabase, count: number): Promise<string[]> {
 
 /** Other transactions of the server may be open: what is committed becomes final when they end. */
 async function sealUntil(db: Database, home: TenantDatabase, count: number): Promise<void> {
-  for (const deadline = Date.now() + PATIENCE_MS; ; await wait(5)) {
+  for (const deadline = Date.now() + TIMEOUT_MS; ; await wait(5)) {
     await sealEvents({ db, logger }, new AbortController().signal);
     const { rows } = await db.query<{ links: number }>({
       text: 'select count(*)::int as links from event_links where project_id = $1',

@@ -339,12 +339,14 @@ describe('what a call reserves', () => {
       makeSmith(platform, { model: MODEL }, project),
     ]);
     await createBudget(project, { limit: 0.000001, action: 'block' });
-    upstream.respondWith({ ...ANSWER, firstDelayMs: 3 * WAIT_MS });
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    upstream.respondWith({ ...ANSWER, held });
     const before = upstream.requests.length;
     const running = one.ask('Hello');
     await upstream.waitForRequests(before + 1);
     const refused = await other.ask('Hello');
     assert.deepEqual([refused.body.status, refused.body.error.code], ['failed', 'budget_exceeded'], refused.text);
+    release();
     assert.equal((await running).body.status, 'completed');
     assert.equal(upstream.requests.length, before + 1);
     assert.equal(await countOf(project, 'budget_reservations'), 0);

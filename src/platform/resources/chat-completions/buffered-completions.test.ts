@@ -80,11 +80,13 @@ test('the calls of one turn are all asked for whole, those after the results of 
   assert.deepEqual([sentBody(upstream, -2).stream, sentBody(upstream).stream], [undefined, undefined]);
 });
 
-test('who follows the run all the same gets the text in one piece', async () => {
-  upstream.respondWith({ type: 'answer', deltas: ['Here', ' you', ' are.'], delayMs: 60 });
+test('a reader of the run gets the text in one piece when it is asked for whole', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith({ type: 'answer', deltas: ['Here', ' you', ' are.'], held });
   const smith = await makeUpstreamSmith(platform, upstream);
   const answered = complete(smith);
   const frames = openFrames(await smith.events(await runningOf(smith)));
+  release();
   const seen = await framesUntil(frames, isType('run.completed'));
   const texts = seen.flatMap(({ event, data }) => (event === 'message.delta' ? [data.data.text] : []));
   assert.deepEqual(texts, ['Here you are.']);

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
-import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { createClient, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 
-const PATIENCE = { connectTimeoutMs: 1_000, backoffBaseMs: 1, backoffMaxMs: 2 };
+const BACKOFF = { backoffBaseMs: 1, backoffMaxMs: 2 };
 const KEY = 'sk-test-0123456789abcdef';
 
-const platform = await startPlatform({ modelCall: PATIENCE });
+const platform = await startPlatform({ modelCall: BACKOFF });
+/** For models that are silent. */
+const impatient = await startPlatform({ modelCall: { ...BACKOFF, connectTimeoutMs: 200 }, sharing: platform });
 let upstream: OpenAiUpstream;
 before(async () => {
   upstream = await startOpenAiUpstream();
@@ -15,6 +17,7 @@ before(async () => {
 beforeEach(() => upstream.respondWith({ type: 'embeddings' }));
 after(async () => {
   await upstream.close();
+  await impatient.close();
   await platform.close();
 });
 
@@ -263,7 +266,9 @@ describe('a provider', () => {
   for (const [name, behaviour] of Object.entries(failures)) {
     test(`${name} is embedding_unavailable, and no key is shown`, async () => {
       upstream.respondWith(behaviour);
-      const { status, body, text } = await ask(['x', 'y']);
+      const project = await projectWithKey();
+      const server = name === 'that is silent' ? createClient(impatient.url, project.token) : project;
+      const { status, body, text } = await create(server, { input: ['x', 'y'], model: 'openai-compatible/some-model' });
       assert.deepEqual([status, body.error.code], [503, 'embedding_unavailable'], text);
       assert.match(body.error.message, /some-model/);
       assert.doesNotMatch(text, new RegExp(KEY));

@@ -214,11 +214,21 @@ test('of many submissions with one key at once one resumes the run', async () =>
   for (const { body: same } of done) assert.deepEqual(same, last.body);
 });
 
-test('of twenty turns at once on one smith one starts, and the others are told to try again', async () => {
+test('one turn starts when twenty are asked of one smith at once, and the others are told to try again', async () => {
   const smith = await makeUpstreamSmith(platform, upstream);
-  upstream.respondWith({ type: 'answer', deltas: ['Hello'], firstDelayMs: 500 });
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith({ type: 'answer', deltas: ['Hello'], held });
   const before = upstream.requests.length;
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => smith.ask(`Hello ${n}`)));
+  let answered = 0;
+  const ask = async (text: string) => {
+    const answer = await smith.ask(text);
+    answered += 1;
+    if (answered === 19) release();
+    return answer;
+  };
+  // A second one would wait for the first otherwise.
+  void upstream.waitForRequests(before + 2).then(release);
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => ask(`Hello ${n}`)));
   assert.equal(answers.filter(({ status }) => status === 201).length, 1);
   for (const { status, body, headers } of answers) {
     if (status === 201) continue;
