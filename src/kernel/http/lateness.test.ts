@@ -1,112 +1,113 @@
-/** On the event loop of this very process, which the tests hold up. */
+/** On an event loop whose clock and timer are the test's. */
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, mock, test } from 'node:test';
 import { createLatenessMonitor, type LatenessMonitor, SAMPLE_MS, WINDOW_MS } from './lateness.ts';
 
-/** Beyond what a busy machine adds by itself. */
 const LIMIT_MS = 240;
 const PAUSE_MS = 350;
 
+let nowMs: number;
 let monitor: LatenessMonitor;
 beforeEach(() => {
+  nowMs = 0;
+  mock.timers.enable({ apis: ['setInterval'] });
+  mock.method(performance, 'now', () => nowMs);
   monitor = createLatenessMonitor(LIMIT_MS);
   monitor.start();
 });
-afterEach(() => monitor.stop());
+afterEach(() => {
+  monitor.stop();
+  mock.restoreAll();
+  mock.timers.reset();
+});
 
-describe('the loop is overloaded', () => {
-  test('when one block longer than the limit follows upon the other', async () => {
-    await holdUp(WINDOW_MS, LIMIT_MS + 2 * SAMPLE_MS);
+describe('the monitor finds the loop overloaded', () => {
+  test('when blocks longer than the limit follow one upon the other', () => {
+    holdUp(WINDOW_MS, LIMIT_MS + 2 * SAMPLE_MS);
     assert.equal(monitor.isOverloaded(), true);
   });
 
-  test('when such blocks leave it less than half of the time', async () => {
-    const end = performance.now() + 2 * WINDOW_MS;
-    while (performance.now() < end) {
+  test('when blocks longer than the limit leave the loop less than half of the time', () => {
+    for (const endMs = nowMs + 2 * WINDOW_MS; nowMs < endMs; ) {
       block(LIMIT_MS + 3 * SAMPLE_MS);
-      await runFree(2 * SAMPLE_MS);
+      fireTimer();
+      runFree(2 * SAMPLE_MS);
     }
     assert.equal(monitor.isOverloaded(), true);
   });
 
-  test('while a second block lasts, before the timer fires', async () => {
-    await holdUp(1, WINDOW_MS / 2);
+  test('while a second block lasts and the timer has not fired', () => {
+    holdUp(1, WINDOW_MS / 2);
     assert.equal(monitor.isOverloaded(), false);
     block(LIMIT_MS + 2 * SAMPLE_MS);
     assert.equal(monitor.isOverloaded(), true);
   });
 
-  test('by blocks beyond a limit that is longer than a second', async () => {
+  test('when blocks are longer than a limit of a whole window', () => {
     const lenient = createLatenessMonitor(WINDOW_MS);
     lenient.start();
-    try {
-      await holdUp(2 * WINDOW_MS, WINDOW_MS + 3 * SAMPLE_MS);
-      assert.equal(lenient.isOverloaded(), true);
-    } finally {
-      lenient.stop();
-    }
+    holdUp(2 * WINDOW_MS, WINDOW_MS + 3 * SAMPLE_MS);
+    assert.equal(lenient.isOverloaded(), true);
+    lenient.stop();
   });
 
-  test('until it has run freely for half of the window', async () => {
-    await holdUp(WINDOW_MS, LIMIT_MS + 2 * SAMPLE_MS);
+  test('until the loop has run freely for half of the window', () => {
+    holdUp(WINDOW_MS, LIMIT_MS + 2 * SAMPLE_MS);
     assert.equal(monitor.isOverloaded(), true);
-    await runFree(WINDOW_MS / 4);
+    runFree(WINDOW_MS / 4);
     assert.equal(monitor.isOverloaded(), true);
-    await runFree(WINDOW_MS / 2);
+    runFree(WINDOW_MS / 2);
     assert.equal(monitor.isOverloaded(), false);
   });
 
-  test('as soon after blocks that were longer than the window', async () => {
-    await holdUp(2 * WINDOW_MS, (3 * WINDOW_MS) / 2);
+  test('for no longer than that after blocks that were longer than the window', () => {
+    holdUp(2 * WINDOW_MS, (3 * WINDOW_MS) / 2);
     assert.equal(monitor.isOverloaded(), true);
-    await runFree((3 * WINDOW_MS) / 4);
+    runFree((3 * WINDOW_MS) / 4);
     assert.equal(monitor.isOverloaded(), false);
   });
 });
 
-describe('the loop is not overloaded', () => {
-  test('while it runs freely', async () => {
-    await runFree(WINDOW_MS);
+describe('the monitor does not find the loop overloaded', () => {
+  test('while the loop runs freely', () => {
+    runFree(WINDOW_MS);
     assert.equal(monitor.isOverloaded(), false);
   });
 
   for (const pauseMs of [PAUSE_MS, 2 * WINDOW_MS]) {
-    test(`by one pause of ${pauseMs} ms`, async () => {
+    test(`after one pause of ${pauseMs} ms`, () => {
       block(pauseMs);
       assert.equal(monitor.isOverloaded(), false);
-      await letTimersFire();
+      fireTimer();
       assert.equal(monitor.isOverloaded(), false);
     });
   }
 
-  test('by a pause now and again', async () => {
+  test('when pauses are rare', () => {
     for (let pauses = 0; pauses < 2; pauses += 1) {
-      await runFree(0.6 * WINDOW_MS);
+      runFree(0.6 * WINDOW_MS);
       block(PAUSE_MS);
       assert.equal(monitor.isOverloaded(), false);
+      fireTimer();
     }
   });
 
-  test('by blocks below the limit, however many', async () => {
+  test('when all blocks are below its limit', () => {
     const lenient = createLatenessMonitor(4 * PAUSE_MS);
     lenient.start();
-    try {
-      await holdUp(WINDOW_MS, PAUSE_MS);
-      assert.equal(monitor.isOverloaded(), true);
-      assert.equal(lenient.isOverloaded(), false);
-    } finally {
-      lenient.stop();
-    }
+    holdUp(WINDOW_MS, PAUSE_MS);
+    assert.equal(monitor.isOverloaded(), true);
+    assert.equal(lenient.isOverloaded(), false);
+    lenient.stop();
   });
 
-  test('by what happened before the monitor was started, or after it was stopped', async () => {
+  test('when the blocks came before it was started or after it was stopped', () => {
     monitor.stop();
-    await holdUp(WINDOW_MS, PAUSE_MS);
+    holdUp(WINDOW_MS, PAUSE_MS);
     assert.equal(monitor.isOverloaded(), false);
     monitor.start();
     assert.equal(monitor.isOverloaded(), false);
-    await holdUp(WINDOW_MS, PAUSE_MS);
+    holdUp(WINDOW_MS, PAUSE_MS);
     assert.equal(monitor.isOverloaded(), true);
     monitor.stop();
     monitor.start();
@@ -114,28 +115,28 @@ describe('the loop is not overloaded', () => {
   });
 });
 
-/** Lets nothing else run. */
+/** Time in which nothing else runs. */
 function block(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
+  nowMs += ms;
+}
+
+/** A timer that is due fires once, however late it is. */
+function fireTimer(): void {
+  mock.timers.tick(SAMPLE_MS);
 }
 
 /** One block after the other for this long. */
-async function holdUp(ms: number, blockMs: number): Promise<void> {
-  const end = performance.now() + ms;
-  while (performance.now() < end) {
+function holdUp(ms: number, blockMs: number): void {
+  for (const endMs = nowMs + ms; nowMs < endMs; ) {
     block(blockMs);
-    await letTimersFire();
+    fireTimer();
   }
 }
 
-/** Timers that are due fire between two turns. */
-async function letTimersFire(): Promise<void> {
-  await nextTurn();
-  await nextTurn();
-}
-
 /** Time in which the loop has nothing to do. */
-function runFree(ms: number): Promise<void> {
-  return sleep(ms);
+function runFree(ms: number): void {
+  for (const endMs = nowMs + ms; nowMs < endMs; ) {
+    nowMs += SAMPLE_MS;
+    fireTimer();
+  }
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { createLogger } from '../log/log.ts';
 import {
   createOutbound,
@@ -429,9 +429,10 @@ for (const [size, bytes] of [
   ['large', 5_000_000],
 ] as const) {
   test(`a ${size} body that breaks before it is read is told to its reader alone`, async (t) => {
+    const broken = untilRequestsFail(t, 2);
     const { url } = await serve(t, async (_req, res) => {
       res.writeHead(200, { 'content-length': bytes });
-      res.write('first', () => setTimeout(() => res.destroy(), 20));
+      res.write('first', () => res.destroy());
     });
     const isBroken = (error: unknown) => error instanceof TypeError && error.message === 'terminated';
     const fetch = makeOutbound(t).fetch('private');
@@ -439,10 +440,24 @@ for (const [size, bytes] of [
     assert.ok(stored.body);
     const content = openBody(stored.body);
     // Whoever stores a file asks the database for a place first.
-    await wait(100);
+    await broken;
+    await new Promise((resolve) => setImmediate(resolve));
     await assert.rejects(response.text(), isBroken);
     await assert.rejects(readText(content), isBroken);
   });
+}
+
+/** Resolves when so many requests of this process have failed. */
+function untilRequestsFail(t: TestContext, count: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let failed = 0;
+  const note = (): void => {
+    failed += 1;
+    if (failed === count) resolve();
+  };
+  subscribe('undici:request:error', note);
+  t.after(() => unsubscribe('undici:request:error', note));
+  return promise;
 }
 
 test('a reply without a body is one', async (t) => {
