@@ -64,6 +64,8 @@ export interface GivenDependencies {
   readonly overloadDelayMs?: number;
   /** How often the lease of an order is extended; for tests. */
   readonly leaseBeatMs?: number;
+  /** Who waits for work that goes on after its caller was answered; for tests. */
+  readonly background?: BackgroundWork;
 }
 
 export interface Dependencies extends GivenDependencies {

@@ -14,13 +14,17 @@ import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { startDomains, type TestDomains, type TestDomainsOptions, type TestWorkspace } from './domains.ts';
 import { openTestEpp, openWire, type TestEpp } from './epp.ts';
+import { createPatience, createTimedPatience } from './patience.ts';
 import { openTestLogger } from './test-log.ts';
 
 export interface TestDomainsOverEpp extends TestDomains {
   readonly epp: TestEpp;
   /** In place of those before; undefined: every answer is right. */
   answerWrongly(choose: ChooseWrongAnswer | undefined): void;
-  /** What becomes of commands from now on, in place of before; undefined: they are carried out and answered. */
+  /**
+   * What becomes of commands from now on, in place of before; undefined: they are carried out and answered. When one is met by silence the
+   * time of all callers is over.
+   */
   deliver(choose: ChooseDelivery | undefined): void;
   /** Cuts what is open: who waits for an answer gets none, and connects anew. */
   cutConnections(): void;
@@ -44,6 +48,7 @@ export async function startDomainsOverEpp({
   parts = {},
   leaseBeatMs,
   noticeService,
+  isTimed = false,
   restoreReports = false,
   tradeSeconds = 0,
   ...options
@@ -55,6 +60,8 @@ export async function startDomainsOverEpp({
   readonly leaseBeatMs?: number;
   /** Where notices of trademark claims come from. */
   readonly noticeService?: NoticeService;
+  /** Callers wait for as long as the product has it: for the soak. */
+  readonly isTimed?: boolean;
   readonly autoRenewGraceDays?: number;
   /** Restorations want a report. */
   readonly restoreReports?: boolean;
@@ -72,6 +79,8 @@ export async function startDomainsOverEpp({
   readonly fees?: EppRegistryOptions['fees'];
 } = {}): Promise<TestDomainsOverEpp> {
   const database = await openTestDatabase();
+  const logger = openTestLogger();
+  const patience = isTimed ? createTimedPatience(logger) : createPatience(logger);
   const { db } = database;
   let choose: ChooseWrongAnswer | undefined;
   let deliver: ChooseDelivery | undefined;
@@ -84,10 +93,21 @@ export async function startDomainsOverEpp({
     messages,
     delays: { createSeconds: 0, renewSeconds: 0, tradeSeconds },
     wrongAnswers: (command, name) => choose?.(command, name),
-    deliver: (command) => deliver?.(command),
+    deliver(command) {
+      const delivery = deliver?.(command);
+      // Nobody waits longer than until it is known that nothing comes.
+      if (delivery?.kind === 'silent') patience.runOut();
+      return delivery;
+    },
   });
   const wire = await openWire(epp.server.port);
-  const adapter = await epp.connect({ ...options, db, port: wire.port, ...endpoint });
+  const adapter = await epp.connect({
+    ...options,
+    db,
+    port: wire.port,
+    ...(isTimed && { termsTimeoutMs: 2_000 }),
+    ...endpoint,
+  });
   const service = await startDomains({
     clock: epp.clock,
     registry: () => adapter,
@@ -99,7 +119,8 @@ export async function startDomainsOverEpp({
       noticeService,
     },
     sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
-    logger: openTestLogger(),
+    logger,
+    patience,
   });
   return {
     ...service,

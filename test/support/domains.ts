@@ -25,6 +25,7 @@ import { createOutbound, type Lookup } from '../../src/kernel/outbound/outbound.
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { type Client, createClient } from './http-client.ts';
+import { createPatience, type Patience } from './patience.ts';
 import { standardPrices } from './prices.ts';
 import { shareInProcess } from './shared.ts';
 import { openTestLogger } from './test-log.ts';
@@ -48,6 +49,7 @@ export interface TestDomains {
   readonly vault: Vault;
   readonly domains: Domains;
   readonly registry: Registry;
+  readonly patience: Patience;
   /** Called without a token. */
   readonly anybody: Client;
   createWorkspace(): Promise<TestWorkspace>;
@@ -66,6 +68,8 @@ export interface TestDomainsOptions {
   readonly payments?: Payments;
   readonly mailer?: Mailer;
   readonly parts?: Partial<GivenDependencies>;
+  /** Several servers may share it. Default: their own. */
+  readonly patience?: Patience;
   /** Further servers on one database share it and its vault. */
   readonly sharing?: { readonly db: Database; readonly vault: Vault };
 }
@@ -104,6 +108,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
   const registry =
     options.registry?.({ db, clock, logger }) ?? simulateRegistry({ db, clock, logger }, options.simulated);
   const outbound = createOutbound({ allow: ['127.0.0.1', KNOWN_HOST], lookup: lookUpKnownHost });
+  const patience = options.patience ?? createPatience(logger);
   const domains = await createDomains({
     config: {
       projectRequestsPerMinute: UNLIMITED,
@@ -119,7 +124,8 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
     clock,
     logger,
     metrics: createMetrics(),
-    registry,
+    registry: patience.over(registry),
+    background: patience.background,
     prices: standardPrices,
     publisher: options.publisher?.({ db, logger }) ?? notThere<ZonePublisher>('publisher'),
     aliasTargets: options.aliasTargets ?? notThere<AliasTargets>('alias targets'),
@@ -141,6 +147,7 @@ async function openServer(options: TestDomainsOptions): Promise<TestDomains> {
     vault,
     domains,
     registry,
+    patience,
     anybody: createClient(url, ''),
     createWorkspace: () => createWorkspace(db, url),
     async close() {

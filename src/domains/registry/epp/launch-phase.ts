@@ -64,13 +64,11 @@ function demandOf(name: string, phase: LaunchPhase, isSpoken: boolean): LaunchDe
 
 /** Whoever buys waits for it, before anything is charged. Throws what asking throws. */
 export async function readLaunchDemand(link: RegistryLink, name: string, held: HeldMark = {}): Promise<LaunchDemand> {
-  const [demand = NO_DEMAND] = await readLaunchDemands(link, [name], TIMEOUT_MS);
+  const [demand = NO_DEMAND] = await readLaunchDemands(link, [name], link.rules.termsTimeoutMs);
   if (demand.kind !== 'mark' || !hasMark(demand.requires, held)) return demand;
   const problem = findHeldProblem(demand.requires, held, { label: labelOf(name), now: link.rules.clock.now() });
   return problem === undefined ? demand : refused(problem);
 }
-
-const TIMEOUT_MS = 2_000;
 
 function labelOf(name: string): string {
   return name.slice(0, name.indexOf('.'));

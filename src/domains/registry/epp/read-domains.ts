@@ -174,8 +174,8 @@ export async function askFee(
   command: FeeCommand,
   years: number,
 ): Promise<RegistryFee | undefined> {
-  const { checkTimeoutMs, fees } = link.rules;
-  const timeoutMs = Math.min(checkTimeoutMs, FEE_TIMEOUT_MS);
+  const { checkTimeoutMs, fees, termsTimeoutMs } = link.rules;
+  const timeoutMs = Math.min(checkTimeoutMs, termsTimeoutMs);
   const uri = fees === undefined ? undefined : await link.feeUri(timeoutMs);
   if (uri === undefined) return undefined;
   const phase = command === 'create' ? pricedPhaseOf(link, name) : undefined;
@@ -194,8 +194,6 @@ export async function askFee(
   return fee;
 }
 
-/** Whoever buys waits for it, before anything is charged. */
-const FEE_TIMEOUT_MS = 2_000;
 /** 24xx and 25xx say nothing of what was asked. */
 const INTERNAL_FAILURE = 2400;
 

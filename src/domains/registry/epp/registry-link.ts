@@ -71,6 +71,8 @@ export interface RegistryRules {
   readonly checkBatchSize: number;
   /** Checks that take longer are `unknown`. */
   readonly checkTimeoutMs: number;
+  /** Of a question for a price, and for what a launch demands: whoever buys waits for it, before anything is charged. */
+  readonly termsTimeoutMs: number;
   /**
    * How long what it has answered is not asked again: that a host or a contact is there, and what a name costs. 0: it is asked each time.
    */
