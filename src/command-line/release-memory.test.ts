@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import { releaseMemory, releaseMemoryNowAndThen } from './release-memory.ts';
 
 const LOOK_EVERY_MS = 100;
 const MEBIBYTE = 1_048_576;
 
-/** By what the thread computes: where others have the processors, that takes longer. */
-function keepBusy(forMs: number): void {
-  const before = process.threadCpuUsage();
-  for (let computedMs = 0; computedMs < forMs; ) {
-    const { user, system } = process.threadCpuUsage(before);
-    computedMs = (user + system) / 1_000;
-  }
-}
-
-test('memory is released once after the start, and again when a process that grew has come to rest', async (t) => {
+test('memory is released once after the start, and again when a process that grew has come to rest', (t) => {
+  let [nowMs, computedMs, busyMs, residentBytes] = [0, 0, 0, 100 * MEBIBYTE];
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.method(performance, 'now', () => nowMs);
+  t.mock.method(process, 'threadCpuUsage', (since?: NodeJS.CpuUsage) => ({
+    user: computedMs * 1_000 - (since?.user ?? 0),
+    system: 0,
+  }));
+  t.mock.method(performance, 'eventLoopUtilization', (since?: { readonly active: number; readonly idle: number }) => {
+    const active = busyMs - (since?.active ?? 0);
+    const idle = nowMs - busyMs - (since?.idle ?? 0);
+    return { active, idle, utilization: active + idle === 0 ? 0 : active / (active + idle) };
+  });
+  t.mock.method(process.memoryUsage, 'rss', () => residentBytes);
   const done: string[] = [];
   const memory = releaseMemoryNowAndThen({
     afterStart: () => done.push('after the start'),
@@ -24,24 +27,27 @@ test('memory is released once after the start, and again when a process that gre
     lookEveryMs: LOOK_EVERY_MS,
   });
   t.after(() => memory.stop());
-  while (done.length === 0) await work();
-  for (let looks = 0; looks < 5; looks += 1) await work();
+  /** As many looks, and the shares of the time between them in which the event loop is busy and the thread computes. */
+  const look = (count: number, busy: number, computed: number) => {
+    for (let looks = 0; looks < count; looks += 1) {
+      nowMs += LOOK_EVERY_MS;
+      busyMs += busy * LOOK_EVERY_MS;
+      computedMs += computed * LOOK_EVERY_MS;
+      t.mock.timers.tick(LOOK_EVERY_MS);
+    }
+  };
+  look(6, 0.5, 0.5);
   assert.deepEqual(done, ['after the start'], 'what starting left goes from a process that is busy, too');
-  const grown = Buffer.alloc(64 * MEBIBYTE, 'x');
-  for (let looks = 0; looks < 5; looks += 1) await work();
+  residentBytes += 64 * MEBIBYTE;
+  look(5, 0.5, 0.5);
   assert.deepEqual(done, ['after the start'], 'it was busy');
-  while (done.length < 4) await wait(LOOK_EVERY_MS);
-  await wait(5 * LOOK_EVERY_MS);
+  // Others have the processors: what it does takes long, and it computes little.
+  look(1, 0.5, 0.04);
+  assert.deepEqual(done, ['after the start', 'first rest', 'rest']);
+  look(5, 0.1, 0.1);
   const expected = ['after the start', 'first rest', 'rest', 'rest'];
   assert.deepEqual(done, expected, 'it came to rest, once more where that did not help, and grew no more');
-  assert.equal(grown.at(-1), 'x'.charCodeAt(0));
 });
-
-/** Half of the time between two looks. */
-async function work(): Promise<void> {
-  keepBusy(LOOK_EVERY_MS / 2);
-  await wait(LOOK_EVERY_MS / 2);
-}
 
 test('what nothing refers to any more is given back to the system', () => {
   let garbage: object[] | undefined = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));

@@ -1,19 +1,19 @@
 /**
  * Years of a registrar at a registry that renews by itself, loses commands and answers: customers register, renew, pay late, release and delete
  * names. In the end the registry has billed what customers have paid for, no name is lost, and every order has ended.
- * IRONCRAFT_YEARS sets the years, IRONCRAFT_YEARS_SEED other choices.
+ * IRONCRAFT_YEARS sets the years, IRONCRAFT_TEST_SEED other choices.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createRandom } from '../../../test/faults/seeded-random.ts';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { DAY_MS, startOrders } from '../../../test/support/orders.ts';
+import { seedFor } from '../../../test/support/seed.ts';
 import { readBill, registryDb } from '../registry/simulated/index.ts';
 import { systemDb } from '../workspace-scope.ts';
 
 const YEARS = Number(process.env.IRONCRAFT_YEARS ?? 1.1);
-/** The same each time, so that a change is judged by what it did. */
-const SEED = Number(process.env.IRONCRAFT_YEARS_SEED ?? 3);
+const SEED = seedFor('years');
 const HOUR_MS = DAY_MS / 24;
 const GRACE_DAYS = 45;
 const CUSTOMERS = 4;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Child } from './child.ts';
@@ -34,17 +34,23 @@ test('a child that is ready long before this process listens is heard', { timeou
   await Promise.all([first, child].map((each) => each.end(new Error('the test is over'))));
 });
 
-test('what starts children ends with a parent that ends before it is loaded', { timeout: 60_000 }, async () => {
+test('the spawner ends when its parent has ended before it was loaded', { timeout: 60_000 }, async () => {
   const program = new URL('./spawner-program.ts', import.meta.url).pathname;
-  // Asks for a child at once, and is gone. Programs end with their channel; this child knows of none, and ends by itself.
+  // Asks for a child at once. Programs end with their channel; this child knows of none, and ends by itself.
   const parent = `
     const { fork } = require('node:child_process');
     const spawner = fork(${JSON.stringify(program)}, { execArgv: ['--no-warnings'] });
-    console.log(spawner.pid);
-    spawner.send({ kind: 'start', id: 1, args: ['-e', 'setTimeout(() => {}, 10_000)'], givesWay: false });
-    setTimeout(() => process.kill(process.pid, 'SIGKILL'), 5);
+    process.kill(spawner.pid, 'SIGSTOP');
+    const message = { kind: 'start', id: 1, args: ['-e', 'setTimeout(() => {}, 10_000)'], givesWay: false };
+    spawner.send(message, () => console.log(spawner.pid));
   `;
   const child = spawn(process.execPath, ['-e', parent], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(child.stdout, 'data');
+  assert.match(String(line), /^\d+\n$/);
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+  process.kill(Number(line), 'SIGCONT');
   // What it inherits of this pipe it holds until it ends.
-  assert.match(await text(child.stdout), /^\d+\n$/);
+  await once(child.stdout.resume(), 'close');
 });

@@ -14,27 +14,25 @@ interface Line {
 }
 
 /** Watches this process; gives each line as it comes. */
-function watch(t: TestContext, { captureEveryMs = 0 }: { readonly captureEveryMs?: number } = {}) {
-  const lines: Line[] = [];
+function watch(t: TestContext) {
   const blocks: number[] = [];
   let awaited: { readonly innermost: RegExp; readonly resolve: (line: Line) => void } | undefined;
   const logger = {
     warn(fields: object, message: string) {
       assert.equal(message, 'the event loop was blocked');
       const line = fields as Line;
-      lines.push(line);
       if (awaited?.innermost.test(line.stack[0] ?? '') === true) awaited.resolve(line);
     },
     isLevelEnabled: () => true,
   };
-  const watched = watchEventLoop({ logger, onBlock: (ms) => blocks.push(ms), endAfterMs: 0, root, captureEveryMs });
+  const watched = watchEventLoop({ logger, onBlock: (ms) => blocks.push(ms), endAfterMs: 0, root, captureEveryMs: 0 });
   t.after(() => watched.stop());
   /** The next line whose innermost frame is such: on a busy machine other code is late, too. */
   const lineOf = (innermost: RegExp) =>
     new Promise<Line>((resolve) => {
       awaited = { innermost, resolve };
     });
-  return { lines, blocks, lineOf };
+  return { blocks, lineOf };
 }
 
 /** The thread has started when it captures a block: until then blocks are repeated. */
@@ -63,29 +61,17 @@ function matchBadly(): void {
   for (let round = 0; round < 40; round += 1) /^(?:a+)+$/.test(`${'a'.repeat(21)}b`);
 }
 
-test('a handler that blocks for 300 ms leads to one line, which names it, and is counted', async (t) => {
-  const { lineOf, lines, blocks } = watch(t);
+test('the watch names a handler that blocks the event loop, and counts its block', async (t) => {
+  const { lineOf, blocks } = watch(t);
   const named = /^spinForAWhile@src\/kernel\/event-loop\/watch-event-loop\.test\.ts:\d+$/;
   const { durationMs } = await untilLine(lineOf(named), spinForAWhile);
-  assert.equal(lines.filter(({ stack }) => named.test(stack[0] ?? '')).length, 1);
-  assert.ok(durationMs !== undefined && durationMs >= 200, `${durationMs} ms`);
+  assert.ok(durationMs !== undefined);
   assert.ok(blocks.some((block) => Math.round(block) === durationMs));
 });
 
 test('a pattern that backtracks is caught in the act', async (t) => {
   const { lineOf } = watch(t);
   await untilLine(lineOf(/^matchBadly@/), matchBadly);
-});
-
-test('further blocks are counted, and told of with the next stack', async (t) => {
-  const { lines, lineOf, blocks } = watch(t, { captureEveryMs: 2_000 });
-  await untilLine(lineOf(/./), spinForAWhile);
-  const next = lineOf(/./);
-  const before = blocks.length;
-  const { blocks: told } = await untilLine(next, spinForAWhile);
-  assert.equal(lines.length, 2);
-  assert.ok(told > 1, 'several blocks, one line');
-  assert.equal(told, blocks.length - before);
 });
 
 test('a process that stays blocked says by what, and is ended', async () => {

@@ -12,6 +12,8 @@ import type { MessageSocket } from './socket.ts';
 import { Type } from './type-builder.ts';
 
 const MAX_MESSAGE_BYTES = 1_000;
+const PING_MS = 250;
+const TIMEOUT_MS = 60_000;
 const { socket, change } = operationsFor<SmallCaller>();
 const { socket: openSocket } = operationsFor<undefined>();
 /** What sessions that ended had to say. */
@@ -98,8 +100,7 @@ const operations = [
     path: '/v1/pinged',
     posture: 'public',
     summary: 'Pinged',
-    // On a busy machine an answer takes its time.
-    socket: { pingMs: 250 },
+    socket: { pingMs: PING_MS },
     handler: async () => echo,
   }),
   change({
@@ -239,7 +240,7 @@ describe('an upgrade', () => {
     const upgrade = ask('/v1/page', 'connection: upgrade\r\n', 'upgrade: websocket\r\n');
     for (const before of [ask('/openapi.json'), ask('/nowhere'), upgrade]) {
       const client = connect(Number(new URL(service.url).port), '127.0.0.1').on('error', () => undefined);
-      client.setTimeout(10_000, () => client.destroy());
+      client.setTimeout(TIMEOUT_MS, () => client.destroy());
       client.write(before + upgrade);
       await once(client.resume(), 'close');
     }
@@ -329,14 +330,23 @@ describe('a connection', () => {
     assert.equal(await (await open('/v1/idle')).closed(), 1001);
   });
 
-  test('stays while its client answers pings, and is cut off when it does not', async () => {
+  test('a connection stays while its client answers pings, and is cut off when it does not', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
     const connected = await open('/v1/pinged');
-    const cut = connected.closed().then((code) => assert.fail(`closed with ${code}`));
-    for (let pings = 0; pings < 3; pings += 1) await Promise.race([once(connected.client, 'ping'), cut]);
-    cut.catch(() => undefined);
+    for (let pings = 0; pings < 3; pings += 1) {
+      const pinged = once(connected.client, 'ping');
+      t.mock.timers.tick(PING_MS);
+      await pinged;
+      // What is echoed went out behind the answer to the ping.
+      connected.client.send('here');
+      assert.equal(await connected.next(), 'here');
+    }
     assert.equal(connected.client.readyState, WebSocket.OPEN);
     connected.client.terminate();
+    await connected.closed();
     const silent = await open('/v1/pinged', { autoPong: false });
+    t.mock.timers.tick(PING_MS);
+    t.mock.timers.tick(PING_MS);
     assert.equal(await silent.closed(), 1006);
   });
 
@@ -365,7 +375,7 @@ test('the document says that it is a WebSocket', async () => {
 });
 
 async function untilTrue(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + TIMEOUT_MS;
   while (!holds()) {
     assert.ok(performance.now() < deadline, 'it did not come');
     await new Promise((resolve) => setImmediate(resolve));

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { after, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, mock, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sendRaw } from '../../../test/conformance/raw-http.ts';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { describeSmallService, type SmallCaller, smallErrors } from '../../../test/support/small-service.ts';
@@ -12,9 +13,10 @@ import { operationsFor } from './operation.ts';
 import { createService, type ServiceOptions } from './service.ts';
 import { Type } from './type-builder.ts';
 import { type FilePart, MAX_FIELD_BYTES, MAX_FIELDS } from './upload.ts';
+import { deadlinesFor } from './watch-connections.ts';
 
 const MAX_BYTES = 100_000;
-const STALL_MS = 150;
+const { sweepMs } = deadlinesFor();
 
 interface Stored {
   readonly text: string;
@@ -163,16 +165,34 @@ async function forget(_caller: SmallCaller, stored: Stored): Promise<void> {
   held.delete(stored);
 }
 
+let nowMs = 0;
+mock.timers.enable({ apis: ['setInterval'] });
+mock.method(performance, 'now', () => nowMs);
+/** The answer to a sender that falls silent: connections are looked at again and again until it comes. */
+async function untilTooSlow<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  let isAnswered = false;
+  const answered = answer.finally(() => {
+    isAnswered = true;
+  });
+  while (!isAnswered) {
+    nowMs += sweepMs;
+    mock.timers.tick(sweepMs);
+    await nextTurn();
+  }
+  return answered;
+}
+
 const { db, close } = await openTestDatabase();
 const optionsFor = (requestsPerMinute: number): ServiceOptions<SmallCaller> => ({
   ...describeSmallService(db, [operation, several, settings, bundles]),
   requestsPerMinute,
   addressRequestsPerMinute: 10_000,
-  stallMs: STALL_MS,
 });
 const app = await createService(optionsFor(10_000));
 const url = await app.listen({ host: '127.0.0.1', port: 0 });
 after(async () => {
+  mock.timers.reset();
+  mock.restoreAll();
   await app.close();
   await close();
 });
@@ -304,7 +324,7 @@ describe('a form is refused, and nothing of it stays', () => {
     ['behind its file', filePart('a')],
   ] as const) {
     test(`that falls silent ${what}`, { timeout: 60_000 }, async () => {
-      const answer = await sendRaw(url, [...rawHead(), 'Content-Length: 5000'], sent);
+      const answer = await untilTooSlow(sendRaw(url, [...rawHead(), 'Content-Length: 5000'], sent));
       assert.deepEqual([answer.status, answer.body.error.code], [408, 'invalid_request']);
       assert.match(answer.body.error.message, /came too slowly/);
       assert.equal(held.size, 0);
@@ -355,7 +375,7 @@ describe('before a form is read', () => {
     try {
       const address = await limited.listen({ host: '127.0.0.1', port: 0 });
       const head = [...rawHead(), 'Content-Length: 5000'];
-      assert.equal((await sendRaw(address, head, filePart('a'))).status, 408);
+      assert.equal((await untilTooSlow(sendRaw(address, head, filePart('a')))).status, 408);
       assert.equal((await sendRaw(address, head)).status, 429);
     } finally {
       await limited.close();

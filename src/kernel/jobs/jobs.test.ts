@@ -544,7 +544,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       state.isAway = true;
       end.resolve();
       const reports = () => state.refused.filter((text) => text.includes(`'completed'`)).length;
-      await eventually(() => (reports() > 5 ? true : undefined), 'it has been tried for some seconds', 10_000);
+      await eventually(() => (reports() > 5 ? true : undefined), 'it has been tried again and again');
       state.isAway = false;
       const completed = async () => ((await statesOf(name))[0] === 'completed' ? true : undefined);
       await eventually(completed, 'the end is reported');

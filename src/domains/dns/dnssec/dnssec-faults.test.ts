@@ -10,6 +10,7 @@ import {
   type TestZone,
 } from '../../../../test/support/dnssec-zones.ts';
 import type { UpdateEnd } from '../../../../test/support/memory-registry.ts';
+import { seedFor } from '../../../../test/support/seed.ts';
 import type { Database, Statement } from '../../../kernel/db/database.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { createDnssecReconciler, type DnssecReconciler, requestDnssec, requestRoll } from './index.ts';
@@ -129,7 +130,7 @@ describe('DNSSEC under faults', () => {
   it(`${RUNS} zones of ${STEPS} mishaps each end as their owners want, and validate all the time`, async () => {
     const seen = new Set<string>();
     for (let seed = 1; seed <= RUNS; seed += 1) {
-      const random = createRandom(seed);
+      const random = createRandom(seedFor(`dnssec-faults ${seed}`));
       const world = createDnssecWorld();
       const zone = await insertZone(database.db, `faulty${seed}.example`);
       world.registry.add(zone.name);
@@ -153,7 +154,7 @@ describe('DNSSEC under faults', () => {
   it(`new keys of ${RUNS} signed zones come to their end whatever happens, and all validate all the time`, async () => {
     let retired = 0;
     for (let seed = 1; seed <= RUNS; seed += 1) {
-      const random = createRandom(seed);
+      const random = createRandom(seedFor(`dnssec-faults ${seed}`));
       const world = createDnssecWorld();
       const zone = await insertZone(database.db, `rolling${seed}.example`);
       world.registry.add(zone.name);

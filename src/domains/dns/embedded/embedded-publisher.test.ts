@@ -48,6 +48,8 @@ const records = [
 
 /** Questions so far apart stay below the 200 answers a second that one asker gets. */
 const UNLIMITED_MS = 25;
+/** A minute. */
+const MAX_TRIES = 60_000 / UNLIMITED_MS;
 
 let database: TestDatabase;
 let server: EmbeddedPublisher;
@@ -262,7 +264,7 @@ test('a change is answered once it has committed, and a name that was asked for 
   await addTestRecord(database.db, zone, '@ 300 A 192.0.2.2');
   // The wake-up of the commit, and nothing else, tells the server.
   for (let tries = 0; (await ask(question('later.test', 'A'))).answers?.length !== 2; tries += 1) {
-    assert.ok(tries < 500, 'the change is never answered');
+    assert.ok(tries < MAX_TRIES, 'the change is never answered');
     await wait(UNLIMITED_MS);
   }
   await database.db.transaction(async (tx) => {
@@ -270,7 +272,7 @@ test('a change is answered once it has committed, and a name that was asked for 
     await closeZone(tx, zone);
   });
   for (let tries = 0; (await ask(question('later.test', 'A'))).rcode !== 5; tries += 1) {
-    assert.ok(tries < 500, 'the zone is never taken away');
+    assert.ok(tries < MAX_TRIES, 'the zone is never taken away');
     await wait(UNLIMITED_MS);
   }
 });
