@@ -42,7 +42,7 @@ describe('publishing to PowerDNS', { skip }, () => {
       url: proxy.url,
       apiKey: server.apiKey,
       logger,
-      timeoutMs: 2_000,
+      timeoutMs: 5_000,
       firstRetryMs: 10,
     });
   });

@@ -90,7 +90,7 @@ test('reads are asked again over a new connection when the wire is cut', async (
 });
 
 test('a registry out of reach leaves reads unavailable and changes unknown, and serves again when it is back', async () => {
-  const impatient = await epp.connect({ port: wire.port, queueTimeoutMs: 1_500 });
+  const impatient = await epp.connect({ port: wire.port, queueTimeoutMs: 5_000 });
   assert.equal(await impatient.info('nobody.com'), undefined);
   wire.setDown(true);
   const [info, poll, [check], deletion] = await Promise.all([

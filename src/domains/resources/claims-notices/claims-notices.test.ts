@@ -37,7 +37,7 @@ before(async () => {
   notices = await startNoticeService();
   client = connectNoticeService(notices.url);
   const launchPhaseOf = (zone: string) => (zone === 'com' ? ({ phase: 'claims' } as const) : undefined);
-  const endpoint = { extensionUris: [LAUNCH], launchPhaseOf, connections: 4 };
+  const endpoint = { extensionUris: [LAUNCH], launchPhaseOf, connections: 4, termsTimeoutMs: 5_000 };
   service = await startDomainsOverEpp({ habits: { claims }, endpoint, noticeService: client });
   bare = await startDomainsOverEpp({ habits: { claims }, endpoint });
 });

@@ -301,7 +301,7 @@ test('limits', async (t) => {
     assert.equal(await stalled.next(), undefined);
   });
   await t.test('silence ends a connection', async () => {
-    const { port, mine } = await limited({ idleTimeoutMs: 1_000 });
+    const { port, mine } = await limited({ idleTimeoutMs: 3_000 });
     assert.equal(await (await openSession(port, mine)).next(), undefined);
   });
   await t.test('a missing login ends a connection', async () => {
