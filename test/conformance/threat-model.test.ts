@@ -11,7 +11,7 @@ test('every test that the threat model names exists', () => {
   const named = [...page.matchAll(/`((?:src|test)\/[^`]+)`/g)].map(([, path = '']) => path);
   assert.ok(named.length > 40);
   for (const path of named) {
-    assert.match(path, /\.test\.ts$/);
+    assert.match(path, /\.(?:test|soak)\.ts$/);
     assert.ok(existsSync(join(root, path)), path);
     assert.match(readFileSync(join(root, path), 'utf8'), /\b(?:test|describe)\(/, path);
   }
@@ -24,6 +24,6 @@ test('every threat names what stops it and a test that shows it', () => {
     const cells = row.split(/(?<!\\)\|/).slice(1, -1);
     assert.equal(cells.length, 4, row);
     const [, tries = '', stop = '', tests = ''] = cells.map((cell) => cell.trim());
-    assert.ok(tries !== '' && stop !== '' && tests.includes('.test.ts'), row);
+    assert.ok(tries !== '' && stop !== '' && /\.(?:test|soak)\.ts/.test(tests), row);
   }
 });

@@ -3,7 +3,7 @@
  * for days, and tells its messages twice, while the service is killed with -9 in the midst of it: customers register, move names in with right and
  * wrong codes, renew, pay late, release and delete. In the end the ledger is right, the registry has billed what customers have paid for, no name
  * is lost or taken over, and every order has ended or needs attention.
- * IRONCRAFT_UNKIND_ORDERS sets how many orders are placed, over IRONCRAFT_UNKIND_YEARS; IRONCRAFT_UNKIND_SEED other choices (not another timing).
+ * IRONCRAFT_UNKIND_ORDERS sets how many orders are placed, over IRONCRAFT_UNKIND_YEARS; IRONCRAFT_TEST_SEED makes other choices, not another timing.
  * IRONCRAFT_UNKIND_MINUTES ends the years early, for a machine that has no more time: all is looked at that has come about by then.
  */
 import assert from 'node:assert/strict';
@@ -19,16 +19,16 @@ import { auditLedger } from '../../src/domains/wallet/index.ts';
 import { systemDb } from '../../src/domains/workspace-scope.ts';
 import { connectEmbedded } from '../../src/kernel/db/connect-embedded.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
+import { announceSeed } from '../support/announce-seed.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { openTestEpp } from '../support/epp.ts';
 import { createClient } from '../support/platform.ts';
+import { seedFor } from '../support/seed.ts';
 import { KillableService } from './killable-service.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 
 const ORDERS = Number(process.env.IRONCRAFT_UNKIND_ORDERS ?? 60);
 const YEARS = Number(process.env.IRONCRAFT_UNKIND_YEARS ?? 1.2);
-/** The same choices each time, so that a change is judged by what it did. */
-const SEED = Number(process.env.IRONCRAFT_UNKIND_SEED ?? 7);
 const MINUTES = Number(process.env.IRONCRAFT_UNKIND_MINUTES ?? Number.POSITIVE_INFINITY);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -50,7 +50,8 @@ const LANES = 6;
 const PRICE = 11.9;
 const PATIENCE = 60;
 
-const random = createRandom(SEED);
+announceSeed('npm run test:years');
+const random = createRandom(seedFor('unkind-years'));
 // Of its own: which command it is that is cut must not change what customers do.
 const harm = random.fork();
 const counts = { wrong: 0, cut: 0, outages: 0, kills: 0, unanswered: 0, placed: 0 };
@@ -237,7 +238,6 @@ function tell(what: string): void {
 }
 
 test(`${ORDERS} orders over ${YEARS} years at an unkind registry: no cent, no name and no order is lost`, async (t) => {
-  t.diagnostic(`seed ${SEED}`);
   const begin = clock.now().getTime();
   const end = begin + YEARS * 365 * DAY_MS;
   const steps = (YEARS * 365 * 2) / LONGEST_STEP_DAYS;

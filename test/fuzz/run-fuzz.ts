@@ -16,6 +16,7 @@ import { openTenant, type Tenant } from '../hostile/tenants.ts';
 import { warmUp } from '../hostile/warm-up.ts';
 import { describeGap, residentBytes, watchServer } from '../hostile/watch-server.ts';
 import { createClient } from '../support/platform.ts';
+import { runSeed } from '../support/seed.ts';
 import {
   type Attempt,
   type DescribedOperation,
@@ -30,7 +31,7 @@ import {
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    seed: { type: 'string', default: String(runSeed) },
     only: { type: 'string', default: 'document,text,schema,multipart,json' },
   },
 });
@@ -240,6 +241,8 @@ async function main(): Promise<void> {
   }
   for (const work of cleanups.reverse()) await work();
   console.log(`${attempts} attempts, ${findings.count} found`);
+  if (findings.count > 0)
+    console.log(`To repeat this run: npm run fuzz -- --minutes ${MINUTES} --seed ${SEED} --only ${values.only}`);
   process.exitCode = findings.count === 0 ? 0 : 1;
 }
 

@@ -2,7 +2,7 @@
  * Two replicas on one PostgreSQL take every hostile document and schema, and innocent files and turns beside them, while they
  * are killed with -9 in turn, each started again as a supervisor does. Whoever lives is ready all the time, every hostile
  * file gets its answer, and every innocent file and turn is done. IRONCRAFT_FAULT_KILLS sets the number of kills,
- * IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -12,14 +12,17 @@ import type { ServerProcess } from '../boot/server-process.ts';
 import { type Fleet, NEEDS_SERVER, openFleet } from '../faults/fleet.ts';
 import { createRandom, type Random } from '../faults/seeded-random.ts';
 import { driveTurns } from '../faults/turn-driver.ts';
+import { announceSeed } from '../support/announce-seed.ts';
 import { createClient } from '../support/platform.ts';
+import { seedFor } from '../support/seed.ts';
 import { type DocumentCase, SCHEMA_PLACES } from './cases.ts';
 import { documents } from './documents.ts';
 import { schemas } from './schemas.ts';
 import { addDocument, openTenant, readIndexing, sendSchema, type Tenant } from './tenants.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+
+announceSeed('npm run test:kills');
 
 const LIFE_MS = { min: 500, max: 3_000 };
 const READY_POLL_MS = 100;
@@ -146,8 +149,7 @@ test(`two replicas on one PostgreSQL take every hostile case and are killed ${KI
   skip: NEEDS_SERVER,
 }, async (t) => {
   const startedMs = performance.now();
-  t.diagnostic(`seed ${SEED}`);
-  const random = createRandom(SEED);
+  const random = createRandom(seedFor('replicas-kill'));
   const fleet = await openFleet(t, {
     store: 'server',
     only: 'platform',

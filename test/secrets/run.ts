@@ -9,12 +9,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { announceSeed } from '../support/announce-seed.ts';
 import { recorder } from '../support/test-log.ts';
 import { searchLogs } from './search-logs.ts';
 
 /** Findings that are told one by one. */
 const TOLD = 50;
 
+announceSeed(['npm run test:secrets --', ...process.argv.slice(2)].join(' '));
 const folder = process.env.TEST_LOG_FOLDER ?? (await mkdtemp(join(tmpdir(), 'ironcraft-logs-')));
 const runner = fileURLToPath(new URL('../runner/run-tests.ts', import.meta.url));
 const tests = spawn(process.execPath, [runner, ...process.argv.slice(2)], {

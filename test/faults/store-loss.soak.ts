@@ -10,6 +10,7 @@ import type { Database } from '../../src/kernel/db/database.ts';
 import { type ServerProcess, waitFor } from '../boot/server-process.ts';
 import type { TestProject } from '../support/platform.ts';
 import { type Frame, readFrames } from '../support/read-frames.ts';
+import { seedFor } from '../support/seed.ts';
 import { assemble, clientTool, eventually, question, smithOf, type TestSmith } from '../support/turns.ts';
 import { auditTurns } from './audit-turns.ts';
 import { type Cluster, NEEDS_CLUSTERS, startCluster } from './cluster.ts';
@@ -23,7 +24,7 @@ const OUTAGE_MS = 7_000;
 const PATIENCE_MS = 60_000;
 const KILLS = Math.max(3, Math.round(Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20) / 6));
 const CLIENTS = 6;
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SEED = seedFor('store-loss');
 
 const skip = NEEDS_SERVER || NEEDS_CLUSTERS;
 
@@ -122,7 +123,7 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
     stopped = true;
     const turns = (await all).flat();
     await audit();
-    t.diagnostic(`seed ${SEED}: ${turns.length} turns`);
+    t.diagnostic(`${turns.length} turns`);
     for (const server of servers) assert.deepEqual(await server.stop(), { code: 0, signal: null });
   });
 

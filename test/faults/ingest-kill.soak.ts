@@ -1,8 +1,8 @@
 /**
  * Server processes are killed with -9 at random moments while files of several projects are indexed. In the end every
  * file is completed, its chunks are stored once, in order and whole, and the counters of the stores are right.
- * IRONCRAFT_FAULT_KILLS sets the number of kills, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its
- * timing).
+ * IRONCRAFT_FAULT_KILLS sets the number of kills, IRONCRAFT_TEST_SEED repeats the choices of a run, not
+ * its timing.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -12,13 +12,14 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { makeFolder, type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { startUpstream, type Upstream } from '../fakes/http-upstream.ts';
 import { type Client, createClient } from '../support/platform.ts';
+import { seedFor } from '../support/seed.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 import { letCalmPass } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
 const EMBEDDED_KILLS = Math.max(2, Math.round(KILLS / 10));
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SEED = seedFor('ingest-kill');
 
 const PROJECTS = 5;
 const LIFE_MS = { min: 300, max: 2_500 };
@@ -128,7 +129,6 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 while they i
   skip: NEEDS_SERVER,
 }, async (t) => {
   const random = createRandom(SEED);
-  t.diagnostic(`seed ${SEED}`);
   const upstream = await startEmbeddings(t);
   // Replicas share the folder that the bytes of files lie in.
   const fleet = await openFleet(t, {
@@ -159,7 +159,6 @@ test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 
   skip: NEEDS_NO_SERVER,
 }, async (t) => {
   const random = createRandom(SEED + 1);
-  t.diagnostic(`seed ${SEED}`);
   const upstream = await startEmbeddings(t);
   const fleet = await openFleet(t, { store: 'embedded', only: 'platform' });
   const libraries = new Libraries(fleet, random.fork());

@@ -10,7 +10,7 @@ import { startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { killBetweenTrials, letCalmPass } from './trials.ts';
 
-const KILLS = Number(process.env.IRONCRAFT_FAULT_LIVE_KILLS ?? 2);
+const KILLS = Number(process.env.IRONCRAFT_FAULT_LIVE_KILLS ?? 5);
 const BEGINNING = 'The first half';
 const WHOLE = 'The first half and the second.';
 

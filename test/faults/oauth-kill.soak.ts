@@ -2,7 +2,7 @@
  * Two replicas are killed with -9 while codes are redeemed, refresh tokens rotated, users' connections refreshed at an issuer that
  * ends whatever is presented twice, and runs resumed whose user has connected an account. In the end no code and no refresh
  * token was spent twice, no connection is stuck, and no run was forgotten or resumed twice. IRONCRAFT_FAULT_KILLS sets the
- * number of kills, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * number of kills, IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -12,6 +12,7 @@ import type { ServerProcess } from '../boot/server-process.ts';
 import { publishMcp } from '../support/mcp-deployment.ts';
 import { type OAuthUpstream, startOAuthUpstream } from '../support/oauth-upstream.ts';
 import type { TestProject } from '../support/platform.ts';
+import { seedFor } from '../support/seed.ts';
 import { eventually } from '../support/turns.ts';
 import {
   assertNotStuck,
@@ -27,7 +28,7 @@ import { createRandom } from './seeded-random.ts';
 import { killBetweenTrials } from './trials.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SEED = seedFor('oauth-kill');
 /** Of each kind. */
 const CLIENTS = 3;
 const LIFE_MS = { min: 200, max: 1_500 };
@@ -40,7 +41,6 @@ const CALLBACK = `${PUBLIC_URL}/v1/oauth/callback`;
 test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9 over codes, refreshes and paused runs: nothing is spent twice, stuck or forgotten`, {
   skip: NEEDS_SERVER,
 }, async (t) => {
-  t.diagnostic(`seed ${SEED}`);
   const random = createRandom(SEED);
   const upstream = await startOAuthUpstream(CALLBACK);
   t.after(() => upstream.close());

@@ -2,8 +2,8 @@
  * An organization's turns draw its wallet, which is topped up, reloaded and refunded meanwhile, by calls, by Stripe's events and by
  * itself, while server processes are killed with -9 and Stripe declines and fails. In the end the ledger sums to zero, the wallet
  * is the sum of its entries, what came by card is what Stripe has, and what was drawn is what usage has cost, exactly.
- * IRONCRAFT_FAULT_WALLET sets the number of operations, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its
- * timing).
+ * IRONCRAFT_FAULT_WALLET sets the number of operations, IRONCRAFT_TEST_SEED repeats the choices of a run, not
+ * its timing.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -16,13 +16,14 @@ import type { ServerProcess } from '../boot/server-process.ts';
 import { waitFor } from '../boot/server-process.ts';
 import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { startStripe } from '../fakes/stripe-server.ts';
+import { seedFor } from '../support/seed.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
 import { driveWallet, type Tally, type Till } from './wallet-driver.ts';
 
-const OPERATIONS = Number(process.env.IRONCRAFT_FAULT_WALLET ?? 120);
+const OPERATIONS = Number(process.env.IRONCRAFT_FAULT_WALLET ?? 600);
 const EMBEDDED_OPERATIONS = Math.round(OPERATIONS / 2);
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SEED = seedFor('wallet-kill');
 
 const MARKUP_PERCENT = 37;
 const USD_RATE = '0.917';
@@ -46,7 +47,6 @@ async function openTill(t: TestContext, store: 'server' | 'embedded', seed: numb
     await upstream.close();
   });
   const random = createRandom(seed);
-  t.diagnostic(`seed ${seed}`);
   // More than the turns will need: a turn that is taken over calls the model again.
   upstream.respondWith(
     Array.from({ length: operations * 4 }, () => ({

@@ -1,7 +1,7 @@
 /**
  * Server processes are killed with -9 while their turns call tools of an MCP server, which counts what it gets. In the end
  * every turn is complete, and no call was made twice but those that the server says may be. IRONCRAFT_FAULT_KILLS sets the
- * number of kills, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * number of kills, IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -11,6 +11,7 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { type FakeMcpServer, startMcpServer } from '../fakes/mcp-server.ts';
 import type { TestProject } from '../support/platform.ts';
+import { seedFor } from '../support/seed.ts';
 import { eventually, question } from '../support/turns.ts';
 import { countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
@@ -20,7 +21,7 @@ import { insist } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
 const EMBEDDED_KILLS = Math.max(3, Math.round(KILLS / 5));
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SEED = seedFor('mcp-kill');
 const CLIENTS = 8;
 const LIFE_MS = { min: 200, max: 1_500 };
 /** How long a call takes: most of a turn. */
@@ -143,7 +144,6 @@ async function kill({ db }: Fleet, victims: readonly ServerProcess[], holding: P
 /** Starts servers, kills them under way, and lets the clients finish. */
 async function killUnderWay(t: TestContext, fleet: Fleet, servers: number, kills: number, seed: number) {
   const random = createRandom(seed);
-  t.diagnostic(`seed ${SEED}`);
   const peer = await startPeer(t, random.fork());
   const alive = new Set<ServerProcess>();
   while (alive.size < servers) alive.add(await fleet.start());

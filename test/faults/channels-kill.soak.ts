@@ -2,22 +2,23 @@
  * Two replicas that are killed with -9 at random moments while people write over six channels whose providers answer 429, 500,
  * garbage or nothing in a third of calls: no message is lost, none is answered twice, and none out of order. Messages are
  * delivered one to four times, at either replica. IRONCRAFT_FAULT_MESSAGES, IRONCRAFT_FAULT_SENDERS and
- * IRONCRAFT_FAULT_CHANNEL_KILLS set the sizes, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * IRONCRAFT_FAULT_CHANNEL_KILLS set the sizes, IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { type ServerProcess, waitFor } from '../boot/server-process.ts';
+import { seedFor } from '../support/seed.ts';
 import { type BadDay, type ChannelKind, type Deliver, startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 import { killBetweenTrials, letCalmPass } from './trials.ts';
 
-const MESSAGES = Number(process.env.IRONCRAFT_FAULT_MESSAGES ?? 40);
+const MESSAGES = Number(process.env.IRONCRAFT_FAULT_MESSAGES ?? 120);
 const SENDERS = Number(process.env.IRONCRAFT_FAULT_SENDERS ?? Math.max(6, Math.round(MESSAGES / 10)));
-const KILLS = Number(process.env.IRONCRAFT_FAULT_CHANNEL_KILLS ?? 2);
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const KILLS = Number(process.env.IRONCRAFT_FAULT_CHANNEL_KILLS ?? 6);
+const SEED = seedFor('channels-kill');
 
 const FAILURES = 0.3;
 const LIFE_MS = { min: 300, max: 1_800 };
@@ -29,7 +30,6 @@ const MARKS = /s\d+m\d+/g;
 test(`two replicas, ${MESSAGES} messages of ${SENDERS} senders, ${KILLS} kills with -9: each is answered once and in order`, {
   skip: NEEDS_SERVER,
 }, async (t) => {
-  t.diagnostic(`seed ${SEED}`);
   const random = createRandom(SEED);
   const { kinds, variables } = await startChannelKinds();
   t.after(async () => {

@@ -1,7 +1,7 @@
 /**
  * Two replicas that are killed with -9 at random moments while schedules fire: each due time begins one turn, and a smith's in
  * their order. IRONCRAFT_FAULT_SCHEDULES and IRONCRAFT_FAULT_SCHEDULE_KILLS set the sizes (1,000 and 20 take two minutes),
- * IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -10,14 +10,15 @@ import pLimit from 'p-limit';
 import type { Database } from '../../src/kernel/db/database.ts';
 import type { ServerProcess } from '../boot/server-process.ts';
 import type { TestProject } from '../support/platform.ts';
+import { seedFor } from '../support/seed.ts';
 import { eventually } from '../support/turns.ts';
 import { NEEDS_SERVER, openFleet } from './fleet.ts';
-import { createRandom } from './seeded-random.ts';
+import { createRandom, type Random } from './seeded-random.ts';
 import { killBetweenTrials } from './trials.ts';
 
-const SCHEDULES = Number(process.env.IRONCRAFT_FAULT_SCHEDULES ?? 80);
-const KILLS = Number(process.env.IRONCRAFT_FAULT_SCHEDULE_KILLS ?? 3);
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SCHEDULES = Number(process.env.IRONCRAFT_FAULT_SCHEDULES ?? 400);
+const KILLS = Number(process.env.IRONCRAFT_FAULT_SCHEDULE_KILLS ?? 8);
+const SEED = seedFor('schedules-kill');
 
 /** Their turns wait for each other. */
 const SCHEDULES_A_SMITH = 4;
@@ -28,7 +29,6 @@ const LIFE_MS = { min: 200, max: 1_600 };
 test(`two replicas, ${SCHEDULES} schedules, ${KILLS} kills with -9: every due time begins one turn`, {
   skip: NEEDS_SERVER,
 }, async (t) => {
-  t.diagnostic(`seed ${SEED}`);
   const random = createRandom(SEED);
   const fleet = await openFleet(t, { store: 'server', only: 'platform' });
   const db = fleet.db ?? assert.fail('the fleet has no database of its own');
@@ -39,7 +39,7 @@ test(`two replicas, ${SCHEDULES} schedules, ${KILLS} kills with -9: every due ti
   const perWave = Math.ceil(ids.length / (KILLS + 1));
 
   for (let wave = 0; wave <= KILLS; wave += 1) {
-    await arm(db, ids.slice(wave * perWave, (wave + 1) * perWave), armed);
+    await arm(db, random, ids.slice(wave * perWave, (wave + 1) * perWave), armed);
     await wait(random.integer(LIFE_MS.min, LIFE_MS.max));
     if (wave === KILLS) break;
     const victim = random.pick(alive);
@@ -68,12 +68,13 @@ async function createSchedules(project: TestProject): Promise<string[]> {
   return (await Promise.all(smiths)).flat();
 }
 
-async function arm(db: Database, ids: readonly string[], armed: Map<string, string>): Promise<void> {
+async function arm(db: Database, random: Random, ids: readonly string[], armed: Map<string, string>): Promise<void> {
   const { rows } = await db.query<{ id: string; next_fire_at: Date }>({
     text: `
-      update schedules set next_fire_at = date_trunc('milliseconds', now() + random() * $2 * interval '1 ms')
-      where id = any($1) returning id, next_fire_at`,
-    values: [ids, SPREAD_MS],
+      update schedules set next_fire_at = date_trunc('milliseconds', now() + armed.ms * interval '1 ms')
+      from unnest($1::text[], $2::int[]) as armed (id, ms)
+      where schedules.id = armed.id returning schedules.id, next_fire_at`,
+    values: [ids, ids.map(() => random.integer(0, SPREAD_MS))],
   });
   assert.equal(rows.length, ids.length);
   for (const { id, next_fire_at } of rows) armed.set(id, next_fire_at.toISOString());

@@ -2,8 +2,8 @@
  * Customers buy, renew, transfer and delete names, with a card or from the wallet, while server processes are killed with
  * -9, the registry loses commands and answers, and the payment provider declines and fails. In the end the ledger sums to zero,
  * no name is bought twice, no charge is without a name and no name without a charge, and no hold is left.
- * IRONCRAFT_FAULT_ORDERS sets the number of orders, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its
- * timing).
+ * IRONCRAFT_FAULT_ORDERS sets the number of orders, IRONCRAFT_TEST_SEED repeats the choices of a run, not
+ * its timing.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -14,14 +14,15 @@ import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { waitFor } from '../boot/server-process.ts';
 import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
+import { seedFor } from '../support/seed.ts';
 import { auditOrders, countOpen, listOrders } from './audit-orders.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { type Call, driveOrders, type Shop, settleCalls, type Tally } from './order-driver.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 
-const ORDERS = Number(process.env.IRONCRAFT_FAULT_ORDERS ?? 300);
+const ORDERS = Number(process.env.IRONCRAFT_FAULT_ORDERS ?? 900);
 const EMBEDDED_ORDERS = Math.round(ORDERS / 3);
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SEED = seedFor('orders-kill');
 
 const CUSTOMERS = 12;
 const EMBEDDED_CUSTOMERS = 6;
@@ -183,7 +184,6 @@ test(`two replicas on one PostgreSQL killed with -9 during ${ORDERS} orders: eve
 }, async (t) => {
   const startedMs = performance.now();
   const random = createRandom(SEED);
-  t.diagnostic(`seed ${SEED}`);
   const stripe = await openStripe(t);
   const fleet = await openFleet(t, { store: 'server', only: 'domains', variables: variablesOf(stripe) });
   const db = fleet.db ?? assert.fail('the fleet has no database of its own');
@@ -222,7 +222,6 @@ test(`one process on the embedded store killed with -9 during ${EMBEDDED_ORDERS}
 }, async (t) => {
   const startedMs = performance.now();
   const random = createRandom(SEED + 1);
-  t.diagnostic(`seed ${SEED}`);
   const stripe = await openStripe(t);
   const fleet = await openFleet(t, { store: 'embedded', only: 'domains', variables: variablesOf(stripe) });
   const market = new Market(fleet, stripe, random, EMBEDDED_ORDERS);

@@ -3,7 +3,7 @@
  * dispute payments and have cards declined, terms end, and two processes are killed with -9 meanwhile: while a call of Stripe has no answer yet,
  * amid a mail, a webhook, or anything. Stripe, the mail server and customers' servers fail, too. In the end the ledger sums to zero, each payment
  * is in it once and at Stripe once and has one receipt, numbers without a gap, and each event and each mail has arrived under its one id.
- * IRONCRAFT_FAULT_KILLS sets the kills, IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * IRONCRAFT_FAULT_KILLS sets the kills, IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -14,6 +14,7 @@ import { waitFor } from '../boot/server-process.ts';
 import { startSmtpServer } from '../fakes/smtp-server.ts';
 import { startStripe } from '../fakes/stripe-server.ts';
 import { openTestDatabase } from '../support/database.ts';
+import { seedFor } from '../support/seed.ts';
 import { auditTill, countOpen } from './audit-till.ts';
 import { type Cleanup, NEEDS_SERVER } from './fleet.ts';
 import { openHookReceiver } from './hook-receiver.ts';
@@ -21,8 +22,8 @@ import { createRandom, type Random } from './seeded-random.ts';
 import { driveTill, type Tally, type Till, tellDispute } from './till-driver.ts';
 import { TillReplicas } from './till-replicas.ts';
 
-const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 3);
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 12);
+const SEED = seedFor('till-kill');
 const REPLICAS = 2;
 /** Operations between two kills. */
 const LIFE = { min: 8, max: 16 };
@@ -63,7 +64,6 @@ test(`two processes killed with -9 ${KILLS} times amid cards, mails and webhooks
   timeout: 3_600_000,
 }, async (t) => {
   const startedAtMs = performance.now();
-  t.diagnostic(`seed ${SEED}`);
   const random = createRandom(SEED);
   const lives = Array.from({ length: KILLS + 1 }, () => random.integer(LIFE.min, LIFE.max));
   const scene = await openScene(

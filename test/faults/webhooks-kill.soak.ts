@@ -20,12 +20,13 @@ import { appendEvent } from '../../src/platform/feed/append-event.ts';
 import { TenantDatabase } from '../../src/platform/store/tenant-db.ts';
 import { DELIVERIES_CHANNEL } from '../../src/platform/webhooks/index.ts';
 import { openTestDatabase } from '../support/database.ts';
+import { seedFor } from '../support/seed.ts';
 import { type Cleanup, NEEDS_SERVER } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 
 const REPLICA = fileURLToPath(new URL('./webhook-replica.ts', import.meta.url));
-const EVENTS = Number(process.env.IRONCRAFT_FAULT_EVENTS ?? 200);
-const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 3);
+const EVENTS = Number(process.env.IRONCRAFT_FAULT_EVENTS ?? 1_000);
+const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 8);
 const REPLICAS = 2;
 const ENDPOINTS = 3;
 const WRITERS = 4;
@@ -43,8 +44,7 @@ test('each event is delivered or dead by the schedule, whoever is killed', {
   skip: NEEDS_SERVER,
   timeout: PATIENCE_MS,
 }, async (t) => {
-  const seed = Number(process.env.IRONCRAFT_FAULT_SEED ?? 1);
-  const random = createRandom(seed);
+  const random = createRandom(seedFor('webhooks-kill'));
   const startedAtMs = Date.now();
   const scene = await openScene(t, random.fork());
   const fleet = await startReplicas(t, scene);
@@ -68,7 +68,7 @@ test('each event is delivered or dead by the schedule, whoever is killed', {
   await fleet.stop();
   const { succeeded, dead } = await audit(scene);
   t.diagnostic(
-    `seed ${seed}: ${EVENTS} events to ${ENDPOINTS} endpoints, ${KILLS} kills, ${scene.arrived.size} arrivals; ` +
+    `${EVENTS} events to ${ENDPOINTS} endpoints, ${KILLS} kills, ${scene.arrived.size} arrivals; ` +
       `${succeeded} delivered, ${dead} dead; ${Math.round((Date.now() - startedAtMs) / 1_000)} s`,
   );
 });

@@ -1,7 +1,7 @@
 /**
  * Server processes are killed with -9 at random moments while turns of every kind are under way. In the end every turn
  * that was accepted is complete, is paid for once, and was shown once. IRONCRAFT_FAULT_KILLS sets the number of kills,
- * IRONCRAFT_FAULT_SEED repeats the choices of an earlier run (not its timing).
+ * IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
 import assert from 'node:assert/strict';
 import { rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import type { ServerProcess } from '../boot/server-process.ts';
+import { seedFor } from '../support/seed.ts';
 import { eventually } from '../support/turns.ts';
 import { auditTurns, countTurns } from './audit-turns.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
@@ -20,7 +21,7 @@ import { type DrivenTurn, driveTurns } from './turn-driver.ts';
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
 const EMBEDDED_KILLS = Math.max(4, Math.round(KILLS / 5));
-const SEED = Number(process.env.IRONCRAFT_FAULT_SEED ?? Date.now() % 1_000_000);
+const SEED = seedFor('kill-nine');
 
 const CLIENTS = 8;
 /** From a server's start to its end, or its sibling's. */
@@ -109,7 +110,6 @@ test(`two replicas on one PostgreSQL, ${KILLS} times killed with -9: no turn is 
 }, async (t) => {
   const startedMs = performance.now();
   const random = createRandom(SEED);
-  t.diagnostic(`seed ${SEED}`);
   const fleet = await openFleet(t, { store: 'server', only: 'platform' });
   const field = new Battlefield(fleet, random);
   await field.start();
@@ -134,7 +134,6 @@ test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 
 }, async (t) => {
   const startedMs = performance.now();
   const random = createRandom(SEED + 1);
-  t.diagnostic(`seed ${SEED}`);
   const fleet = await openFleet(t, { store: 'embedded', only: 'platform' });
   const field = new Battlefield(fleet, random);
   await field.start();
