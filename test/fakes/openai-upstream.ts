@@ -49,6 +49,8 @@ export interface OpenAiAnswer {
   readonly held?: Promise<unknown>;
   /** Before each further chunk. */
   readonly delayMs?: number;
+  /** Of a streamed answer: before each chunk, by how many are out, it waits for this. */
+  readonly holdAt?: (chunks: number) => Promise<unknown> | undefined;
   /** What happens when this many chunks are out, in place of the rest. */
   readonly fault?: {
     readonly afterChunks: number;
@@ -132,6 +134,7 @@ async function streamAnswer(behaviour: OpenAiAnswer, exchange: Exchange): Promis
   await Promise.race([behaviour.held, exchange.hang()]);
   for (const [index, chunk] of chunks.entries()) {
     if (behaviour.fault?.afterChunks === index) return breakOff(behaviour.fault.type, exchange);
+    await behaviour.holdAt?.(index);
     const present = await exchange.pause((index === 0 ? behaviour.firstDelayMs : behaviour.delayMs) ?? 0);
     if (!present) return;
     response.write(`data: ${JSON.stringify(chunk)}\n\n`);

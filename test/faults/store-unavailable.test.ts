@@ -6,15 +6,18 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { type ServerProcess, waitFor } from '../boot/server-process.ts';
+import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { type Answer, type Client, createClient, type TestProject } from '../support/platform.ts';
 import { collectFrames, type Frame } from '../support/read-frames.ts';
-import { question, smithOf } from '../support/turns.ts';
+import { FAKE_MODEL, question, smithOf, useUpstream } from '../support/turns.ts';
 import { type Cluster, NEEDS_CLUSTERS, startCluster } from './cluster.ts';
 import { type Cleanup, NEEDS_SERVER, openFleet } from './fleet.ts';
 
 const PORT = 55_497;
 const PATIENCE_MS = 60_000;
-const LONG = 'Write 200 words at 20 words per second';
+/** Each model's answer stops in the middle, once for each of the streams; then it is there. */
+const HALF = { type: 'answer', deltas: ['Hello', ' there', '.'], fault: { afterChunks: 2, type: 'hang' } } as const;
+const WHOLE = { type: 'answer', deltas: ['Hello', ' there', '.'] } as const;
 
 describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLUSTERS }, () => {
   const cleanups: (() => Promise<void>)[] = [];
@@ -111,17 +114,22 @@ describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLU
     await assertWell();
   });
 
-  test('streams under way say that the store is gone and where to go on, and their turns end well', async () => {
-    const smith = smithOf(project, smithId);
-    const run = await project.post(smith.runs, question(LONG), { prefer: 'respond-async' });
+  test('streams under way say that the store is gone and where to go on, and their turns end well', async (t) => {
+    const upstream = await startOpenAiUpstream();
+    t.after(() => upstream.close());
+    await useUpstream(project, upstream);
+    const smith = smithOf(project, await project.createSmith({ model: FAKE_MODEL }));
+    upstream.respondWith([HALF, HALF, HALF, WHOLE]);
+    const run = await project.post(smith.runs, question('Hello'), { prefer: 'respond-async' });
     const native = await smith.events(run.body.id);
-    const other = await project.createSmith();
-    const chat = { model: 'builtin/demo', messages: [{ role: 'user', content: LONG }], stream: true };
+    const other = await project.createSmith({ model: FAKE_MODEL });
+    const chat = { model: FAKE_MODEL, messages: [{ role: 'user', content: 'Hello' }], stream: true };
     const completion = await project.open('POST', `/v1/chat/completions`, chat, { 'ic-smith-id': other });
-    const third = await project.createSmith({ external_id: 'streamer' });
-    const asked = { model: 'builtin/demo', user: 'streamer', input: LONG, stream: true };
+    const third = await project.createSmith({ external_id: 'streamer', model: FAKE_MODEL });
+    const asked = { model: FAKE_MODEL, user: 'streamer', input: 'Hello', stream: true };
     const response = await project.open('POST', '/v1/responses', asked);
     assert.deepEqual([native.status, completion.status, response.status], [200, 200, 200], third);
+    await upstream.waitForRequests(3);
     await cluster.kill();
     const [frames, chunks, events] = await Promise.all([native, completion, response].map(collectFrames));
     const last = (all: Frame[] = []) => all.at(-1);
