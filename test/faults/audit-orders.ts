@@ -63,6 +63,8 @@ export async function listOrders(db: Database): Promise<EndedOrder[]> {
 
 export interface Evidence {
   readonly db: Database;
+  /** Where the registry is not the service's own. */
+  readonly registry?: { readonly db: Database; readonly registrarId: string };
   readonly stripe: FakeStripe;
   readonly calls: readonly Call[];
   /** What every wallet began with. */
@@ -70,17 +72,28 @@ export interface Evidence {
 }
 
 /** What is wrong, a sentence each. */
-export async function auditOrders({ db, stripe, calls, creditCents }: Evidence): Promise<string[]> {
+export async function auditOrders({
+  db,
+  registry = { db, registrarId: OUR_REGISTRAR },
+  stripe,
+  calls,
+  creditCents,
+}: Evidence): Promise<string[]> {
   const orders = await listOrders(db);
   const { rows: domains } = await db.query<OwnedDomain>({ text: 'select * from domains.domains', values: [] });
-  const { rows: registered } = await db.query<RegisteredName>({
+  const { rows: registered } = await registry.db.query<RegisteredName>({
     text: 'select * from domains.registry_domains',
     values: [],
   });
   return [
     ...(await auditLedger(db)),
     ...(await auditWallets(db, orders, creditCents)),
-    ...auditNames(orders, domains, registered, calls),
+    ...auditNames(
+      orders,
+      domains,
+      registered.filter(({ sponsor }) => sponsor === registry.registrarId),
+      calls,
+    ),
     ...auditCards(orders, stripe),
     ...auditAnswers(orders, calls),
   ];
@@ -109,7 +122,7 @@ function auditNames(
   calls: readonly Call[],
 ): string[] {
   const findings: string[] = [];
-  const ours = new Map(registered.filter(({ sponsor }) => sponsor === OUR_REGISTRAR).map((name) => [name.name, name]));
+  const ours = new Map(registered.map((name) => [name.name, name]));
   const deleted = new Set(calls.filter(({ kind }) => kind === 'delete').map(({ name }) => name));
   for (const domain of domains) {
     const sold = orders.filter((order) => order.domain_id === domain.id && isSold(order));

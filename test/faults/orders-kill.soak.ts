@@ -17,6 +17,7 @@ import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { seedFor } from '../support/seed.ts';
 import { auditOrders, countOpen, listOrders } from './audit-orders.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { lapseLeases, letTimePass } from './lapse-orders.ts';
 import { type Call, driveOrders, type Shop, settleCalls, type Tally } from './order-driver.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 
@@ -153,29 +154,6 @@ class Market {
       times,
       namePattern: name,
     });
-  }
-}
-
-/** Nobody works on an order while nobody lives: what would lapse in a minute has lapsed. */
-async function lapseLeases(db: Database): Promise<void> {
-  for (const text of [
-    `update domains.orders set lease_until = null, next_look_at = now() where lease_until is not null`,
-    `update domains.registry_duties set lease_until = null`,
-  ]) {
-    await db.query({ text, values: [] });
-  }
-}
-
-/** What the service has put off is due: an order whose answers are lost is looked at half its age later, each time. */
-async function letTimePass(db: Database): Promise<void> {
-  for (const text of [
-    `update domains.orders set next_look_at = now() where state not in ('completed', 'failed') and lease_until is null`,
-    `update domains.domains set deletion_look_at = now() where deletion_look_at is not null`,
-    `update domains.domains set change_look_at = now() where change_look_at is not null`,
-    `update domains.deferred_messages set look_at = now()`,
-    `update domains.registry_duties set due_at = now(), idle_count = 0`,
-  ]) {
-    await db.query({ text, values: [] });
   }
 }
 
