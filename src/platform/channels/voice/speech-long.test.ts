@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computedMs } from '../../../../test/support/computed-time.ts';
 import { SpeechText } from './speech-text.ts';
 
 const LINE = 200_000;
-/** Far beyond what linear time needs; quadratic time is several times this for what was the worst. */
-const STALL_MS = 2_000;
-
-function inTime<T>(what: string, work: () => T): T {
-  const started = computedMs();
-  const result = work();
-  const tookMs = computedMs() - started;
-  assert.ok(tookMs < STALL_MS, `${what} took ${Math.round(tookMs)} ms of processor time`);
-  return result;
-}
+const LETTERS = 20_000;
+/** What is held back at most, with the letter that is one too many. */
+const HELD = 4_001;
 
 function speak(pieces: Iterable<string>): string {
   const speech = new SpeechText();
@@ -22,8 +14,8 @@ function speak(pieces: Iterable<string>): string {
   return said + speech.end();
 }
 
-test('one long line of marks is spoken in linear time', () => {
-  const repeated = [
+const MARKS = [
+  ...[
     '[',
     '![',
     '[](',
@@ -42,21 +34,32 @@ test('one long line of marks is spoken in linear time', () => {
     '*',
     '| ',
     ' ',
-  ];
-  for (const piece of repeated) {
-    for (const [before, after] of [
-      ['', ''],
-      ['', 'a'],
-      ['', ' \u2028a'],
-      ['a', ')a'],
-    ] as const) {
-      const line = before + piece.repeat(LINE / piece.length) + after;
-      inTime(JSON.stringify([before, piece, after]), () => speak([line]));
-    }
-  }
-});
+  ],
+];
+const ENDS = [
+  ['', ''],
+  ['', 'a'],
+  ['', ' \u2028a'],
+  ['a', ')a'],
+] as const;
+/** More than the brackets that one link may have; even, as some marks count in pairs. */
+const FEW = 40;
 
-test('what has no blank is spoken in linear time, letter by letter', () => {
+for (const mark of MARKS) {
+  test(`SpeechText speaks a long line of ${JSON.stringify(mark)} as it speaks a short one`, () => {
+    for (const [before, after] of ENDS) {
+      const say = (count: number) => speak([before + mark.repeat(count) + after]);
+      const [short, longer] = [say(FEW), say(FEW + 2)];
+      const pairs = Math.floor(LINE / mark.length / 2);
+      const said = say(2 * pairs);
+      assert.equal(said.length, short.length + (pairs - FEW / 2) * (longer.length - short.length), before + after);
+      const half = short.length / 2;
+      assert.ok(said.startsWith(short.slice(0, half)) && said.endsWith(short.slice(half)), before + after);
+    }
+  });
+}
+
+test('SpeechText holds back no more than 4,000 letters when what comes letter by letter has no blank', () => {
   for (const [first, piece] of [
     ['', 'a'],
     ['', '['],
@@ -64,8 +67,9 @@ test('what has no blank is spoken in linear time, letter by letter', () => {
     ['', ' '],
     ['```', 'a'],
   ] as const) {
-    const letters = first + piece.repeat(LINE / 2);
-    inTime(JSON.stringify([first, piece]), () => speak(letters));
+    const letters = first + piece.repeat(LETTERS);
+    const said = speak(letters);
+    assert.ok(letters.endsWith(said) && said.length >= letters.length - HELD, JSON.stringify([first, piece]));
   }
   const word = '😀'.repeat(10_000);
   assert.equal(speak(word.split('')), word);

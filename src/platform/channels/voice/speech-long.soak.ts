@@ -1,0 +1,70 @@
+/** Whatever is written, it is spoken in linear time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { medianComputedMs } from '../../../../test/support/computed-time.ts';
+import { SpeechText } from './speech-text.ts';
+
+const LINE = 200_000;
+/** Far beyond what linear time needs; quadratic time is several times this for what was the worst. */
+const STALL_MS = 2_000;
+
+function speak(pieces: Iterable<string>): string {
+  const speech = new SpeechText();
+  let said = '';
+  for (const piece of pieces) said += speech.push(piece);
+  return said + speech.end();
+}
+
+function assertInTime(pieces: Iterable<string>): void {
+  const tookMs = medianComputedMs(() => speak(pieces));
+  assert.ok(tookMs < STALL_MS, `${Math.round(tookMs)} ms of processor time`);
+}
+
+const MARKS = [
+  ...[
+    '[',
+    '![',
+    '[](',
+    '[a](b',
+    '[a] ',
+    '[](a "',
+    '`',
+    '`\u2028',
+    '~',
+    '- ',
+    '# ',
+    '> ',
+    '_',
+    '_a',
+    'a_',
+    '*',
+    '| ',
+    ' ',
+  ],
+];
+for (const mark of MARKS) {
+  for (const [before, after] of [
+    ['', ''],
+    ['', 'a'],
+    ['', ' \u2028a'],
+    ['a', ')a'],
+  ] as const) {
+    const form = JSON.stringify([before, mark, after]);
+    test(`SpeechText computes less than ${STALL_MS} ms when a line goes on like ${form}`, () => {
+      assertInTime([before + mark.repeat(LINE / mark.length) + after]);
+    });
+  }
+}
+
+for (const [first, piece] of [
+  ['', 'a'],
+  ['', '['],
+  ['', '-'],
+  ['', ' '],
+  ['```', 'a'],
+] as const) {
+  const form = JSON.stringify([first, piece]);
+  test(`SpeechText computes less than ${STALL_MS} ms when letters come one by one and go on like ${form}`, () => {
+    assertInTime(first + piece.repeat(LINE / 2));
+  });
+}
