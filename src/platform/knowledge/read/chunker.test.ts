@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { decode, encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { computedMs } from '../../../../test/support/computed-time.ts';
 import { Chunker } from './chunker.ts';
 import type { Chunking, DocumentChunk } from './document.ts';
 import { appendTokenEnds, countTokens } from './tokenizer.ts';
@@ -162,11 +161,10 @@ describe('chunks', () => {
     );
   });
 
-  test('of a megabyte without any break come in a moment', () => {
-    const started = computedMs();
-    const chunks = chunk(['ab'.repeat(500_000)], { chunkTokens: 800, overlapTokens: 0 });
-    assert.equal(chunks.map((part) => part.text).join('').length, 1_000_000);
-    assert.ok(computedMs() - started < 20_000);
+  test('Chunker keeps all of a megabyte when it has no break', () => {
+    const text = 'ab'.repeat(500_000);
+    const chunks = chunk([text], { chunkTokens: 800, overlapTokens: 0 });
+    assert.equal(chunks.map((part) => part.text).join(''), text);
   });
 
   test('of nothing and of blanks are none', () => {

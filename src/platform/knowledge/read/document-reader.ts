@@ -37,7 +37,7 @@ export interface DocumentReader {
 
 export interface DocumentReaderOptions
   extends Partial<ReadLimits>,
-    Partial<Pick<ChildPoolOptions, 'children' | 'heapBytes' | 'residentBytes' | 'idleMs'>>,
+    Partial<Pick<ChildPoolOptions, 'children' | 'heapBytes' | 'residentBytes' | 'idleMs' | 'givesWay'>>,
     Pick<ChildPoolOptions, 'logger' | 'metrics'> {
   /** Processor time for one document, more for each MiB that is read of it, and the most that comes of that. Held on Linux. */
   readonly processorMs?: number;
@@ -70,9 +70,11 @@ const DEFAULTS = {
   maxProcessorMs: 900_000,
   clockFactor: 10,
   idleMs: 30_000,
+  // What is read is waited for by nobody who would notice.
+  givesWay: true,
 } satisfies DocumentReaderOptions;
 
-type Settings = typeof DEFAULTS;
+type Settings = { readonly [Name in keyof typeof DEFAULTS]: NonNullable<DocumentReaderOptions[Name]> };
 type Reader = Child<ToReader, FromReader>;
 
 /** Of one message: a batch of chunks has a quarter of a million characters and one chunk more. */
@@ -86,8 +88,6 @@ export function createDocumentReader(options: DocumentReaderOptions = {}): Docum
     ...settings,
     name: 'document reader',
     program: new URL('./read-program.ts', import.meta.url),
-    // What is read is waited for by nobody who would notice.
-    givesWay: true,
     answerBytes: ANSWER_BYTES,
   });
   return {

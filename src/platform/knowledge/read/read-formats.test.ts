@@ -17,7 +17,7 @@ import { XML_ATTRIBUTES_MAX, XML_DEPTH_MAX } from './check-xml.ts';
 import { createDocumentReader } from './index.ts';
 import { HTML_DEPTH_MAX } from './read-html.ts';
 
-const reader = createDocumentReader();
+const reader = createDocumentReader({ givesWay: false });
 after(() => reader.close());
 
 const read = readText.bind(undefined, reader);
