@@ -188,6 +188,8 @@ export interface GivenDependencies {
   readonly modelCall?: Partial<ModelCallLimits>;
   /** What MCP servers may take, where it differs from the default. */
   readonly mcpLimits?: Partial<McpLimits>;
+  /** How often schedules that are due are looked for. Default 1,000. */
+  readonly scheduleIntervalMs?: number;
   /** How long a call of an MCP deployment waits for its reply; a default when absent. */
   readonly mcpReplyWaitMs?: number;
 }
@@ -397,7 +399,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineChannelSweep(jobs, { db, now });
   defineNumberWebhooks(jobs, deps);
   defineSlackAppRemoval(jobs, { db, vault, outbound, logger });
-  const schedules = createSchedules({ db, engine, logger, metrics, now });
+  const schedules = createSchedules({ db, engine, logger, metrics, now, intervalMs: deps.scheduleIntervalMs });
   const hostedChat = createHostedChat({ db, engine, vault, logger });
   const voice = createVoice({ db, engine, vault, publicUrl: deps.publicUrl, now, logger });
   const mcpSurface = createMcpSurface({

@@ -95,6 +95,7 @@ export interface TestPlatformOptions {
   readonly cancelGraceMs?: number;
   readonly mcpLimits?: GivenDependencies['mcpLimits'];
   readonly mcpReplyWaitMs?: number;
+  readonly scheduleIntervalMs?: number;
   /** Default: one where nobody listens. `own`: where this server does, for clients that follow what it says of itself. */
   readonly publicUrl?: string;
   /** Further servers on one database share it and its vault. */
@@ -230,6 +231,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
     ...(options.mcpLimits === undefined ? {} : { mcpLimits: options.mcpLimits }),
     ...(options.mcpReplyWaitMs === undefined ? {} : { mcpReplyWaitMs: options.mcpReplyWaitMs }),
+    ...(options.scheduleIntervalMs === undefined ? {} : { scheduleIntervalMs: options.scheduleIntervalMs }),
     ...(options.budgetWaitMs === undefined ? {} : { budgetWaitMs: options.budgetWaitMs }),
     ...(options.cancelGraceMs === undefined ? {} : { cancelGraceMs: options.cancelGraceMs }),
     overloadDelayMs: options.overloadDelayMs ?? NEVER_OVERLOADED_MS,

@@ -1,4 +1,7 @@
-/** Servers that misbehave: each costs the turn a bounded time and no memory, and the turn goes on. */
+/**
+ * Servers that misbehave: each costs the turn a bounded time and no memory, and the turn goes on. Those that would keep it
+ * waiting do so without end, so that an answer says that the limit has ended it.
+ */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, describe, test } from 'node:test';
@@ -6,9 +9,27 @@ import { setInterval as ticks } from 'node:timers/promises';
 import { type FakeMcpServer, startMcpServer } from '../../../test/fakes/mcp-server.ts';
 import { startPlatform } from '../../../test/support/platform.ts';
 
-const limits = { connectMs: 1_500, listMs: 1_500, callMs: 1_500, answerBytes: 1_048_576, listPages: 5, tools: 200 };
-const platform = await startPlatform({ outboundAllow: ['127.0.0.1', 'example.com'], mcpLimits: limits });
-after(() => platform.close());
+/** Longer than anything takes here that is to come to an end by itself. */
+const PATIENT_MS = 120_000;
+const limits = {
+  ...{ connectMs: PATIENT_MS, listMs: PATIENT_MS, callMs: PATIENT_MS },
+  ...{ answerBytes: 1_048_576, listPages: 5, tools: 200 },
+};
+/** Of what a server never does. */
+const SHORT_MS = 200;
+const outboundAllow = ['127.0.0.1', 'example.com'];
+const platform = await startPlatform({ outboundAllow, mcpLimits: limits });
+const waitsForNoList = await startPlatform({
+  ...{ outboundAllow, sharing: platform },
+  mcpLimits: { ...limits, listMs: SHORT_MS },
+});
+const waitsForNoCall = await startPlatform({
+  ...{ outboundAllow, sharing: platform },
+  mcpLimits: { ...limits, callMs: SHORT_MS },
+});
+after(async () => {
+  for (const each of [waitsForNoList, waitsForNoCall, platform]) await each.close();
+});
 
 type Intercept = NonNullable<FakeMcpServer['intercept']>;
 
@@ -48,14 +69,13 @@ const at =
     return true;
   };
 
+/** What is said of a server that would be waited for without end. */
+const LATE = /did not|in time/;
+
 const misbehaviours: readonly [what: string, (method: string) => Intercept, says: RegExp][] = [
-  ['hangs', (method) => at(method, () => undefined), /did not|in time/],
-  ['drips', (method) => at(method, (response) => drip(response, 'application/json')), /did not|in time/],
-  [
-    'drips a stream of events',
-    (method) => at(method, (response) => drip(response, 'text/event-stream')),
-    /did not|in time/,
-  ],
+  ['hangs', (method) => at(method, () => undefined), LATE],
+  ['drips', (method) => at(method, (response) => drip(response, 'application/json')), LATE],
+  ['drips a stream of events', (method) => at(method, (response) => drip(response, 'text/event-stream')), LATE],
   ['answers 100 MB', (method) => at(method, flood), /more than 1048576 bytes/],
   [
     'answers with a page',
@@ -67,7 +87,7 @@ const misbehaviours: readonly [what: string, (method: string) => Intercept, says
   [
     'answers another request',
     (method) => at(method, (response) => answers(response, '{"jsonrpc":"2.0","id":"other","result":{}}')),
-    /did not|in time/,
+    LATE,
   ],
   [
     'answers with a status of its own',
@@ -78,16 +98,14 @@ const misbehaviours: readonly [what: string, (method: string) => Intercept, says
 
 describe('a server that, asked for its tools,', () => {
   for (const [what, intercept, says] of misbehaviours) {
-    test(`${what} is told as such`, async () => {
+    test(`a server that ${what} when it is asked for its tools is told as such`, async () => {
       const server = await startMcpServer([{ name: 'echo' }]);
-      const p = await platform.createProject();
+      const p = await (says === LATE ? waitsForNoList : platform).createProject();
       server.intercept = intercept('tools/list');
       await p.put('/v1/tenant/mcp/peer', { url: server.url });
-      const begun = performance.now();
       const answer = await p.post('/v1/tenant/mcp/peer/refresh');
       assert.equal(answer.status, 502, answer.text);
       assert.match(answer.body.error.message, says);
-      assert.ok(performance.now() - begun < 10_000);
       await server.close();
     });
   }
@@ -123,19 +141,17 @@ describe('a server that, asked for its tools,', () => {
 
 describe('a server that, called,', () => {
   for (const [what, intercept, says] of misbehaviours) {
-    test(`${what} costs the call, and the turn goes on`, async () => {
+    test(`a server that ${what} when it is called fails the call, and the turn goes on`, async () => {
       const server = await startMcpServer([{ name: 'echo' }]);
-      const p = await platform.createProject();
+      const p = await (says === LATE ? waitsForNoCall : platform).createProject();
       await p.put('/v1/tenant/mcp/peer', { url: server.url });
       assert.equal((await p.post('/v1/tenant/mcp/peer/refresh')).status, 200);
       server.intercept = intercept('tools/call');
       const smithId = await p.createSmith();
-      const begun = performance.now();
       const run = await p.post(`/v1/smiths/${smithId}/runs`, {
         input: [{ role: 'user', content: 'Call the tool peer__echo with {}' }],
       });
       assert.deepEqual([run.body.status, run.body.output.tool_calls[0].status], ['completed', 'failed'], run.text);
-      assert.ok(performance.now() - begun < 10_000);
       assert.equal(server.calls().length, 1, 'it is not called again');
       const { body } = await p.get('/v1/tenant/mcp/peer');
       assert.match(body.last_call_error, says);

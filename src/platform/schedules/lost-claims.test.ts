@@ -8,10 +8,12 @@ import { removeSettled } from './due-store.ts';
 import { claimSmiths } from './queue-store.ts';
 
 const MINUTE_MS = 60_000;
+/** Of looks for what is due: the workers wait for it by the clock of the machine. */
+const INTERVAL_MS = 50;
 const clock = createManualClock(new Date());
-const first = await startPlatform({ clock });
+const first = await startPlatform({ clock, scheduleIntervalMs: INTERVAL_MS });
 after(() => first.close());
-const second = await startPlatform({ clock, sharing: first });
+const second = await startPlatform({ clock, sharing: first, scheduleIntervalMs: INTERVAL_MS });
 after(() => second.close());
 const { db } = first;
 

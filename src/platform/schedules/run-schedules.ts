@@ -11,10 +11,11 @@ import { createFireDispatcher } from './dispatch-fires.ts';
 import { removeSettled } from './due-store.ts';
 import { passAllDue } from './pass-due-times.ts';
 
-/** Due times are whole minutes; each look is one read of an index. */
-const DUE_INTERVAL_MS = 1_000;
-/** Wake-ups begin it at once; this looks for what was lost, and for waits that are over. */
-const DISPATCH_INTERVAL_MS = 1_000;
+/**
+ * Due times are whole minutes; each look is one read of an index. Wake-ups begin the turns of what waits at once; there this
+ * looks for what was lost, and for waits that are over.
+ */
+const INTERVAL_MS = 1_000;
 
 const SWEEP_FIRES = 'sweep-schedule-fires';
 const KEPT_MS = 30 * 86_400_000;
@@ -27,6 +28,8 @@ export interface ScheduleDependencies {
   readonly metrics: Metrics;
   /** Of due times and waits. */
   readonly now: () => Date;
+  /** How often it looks for both. Default 1,000. */
+  readonly intervalMs?: number | undefined;
 }
 
 export interface Schedules extends Worker {
@@ -35,17 +38,17 @@ export interface Schedules extends Worker {
 }
 
 export function createSchedules(deps: ScheduleDependencies): Schedules {
-  const { db, logger } = deps;
+  const { db, logger, intervalMs = INTERVAL_MS } = deps;
   const dispatcher = createFireDispatcher({ ...deps, wake: () => dispatches.wake() });
   const dispatches = createPeriodicWorker({
     name: 'schedule dispatcher',
-    intervalMs: DISPATCH_INTERVAL_MS,
+    intervalMs,
     pass: (signal) => dispatcher.dispatch(signal),
     logger,
   });
   const dueTimes = createPeriodicWorker({
     name: 'due schedules',
-    intervalMs: DUE_INTERVAL_MS,
+    intervalMs,
     pass: (signal) =>
       passAllDue(deps, signal, () => {
         dispatches.wake();
