@@ -1,6 +1,6 @@
 /** What a message takes in statements from its webhook to its answer: each is a round trip that all messages pay. */
 import assert from 'node:assert/strict';
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
 import { after, test } from 'node:test';
 import { openTestDatabase } from '../../../test/support/database.ts';
 import { noteStatements } from '../../../test/support/noted-database.ts';
@@ -13,7 +13,7 @@ const store = await openTestDatabase();
 const { db, seen } = noteStatements(store.db);
 const platform = await startPlatform({
   publicUrl: 'https://example.com',
-  sharing: { db, vault: createVault([createSecretKey(randomBytes(32))]) },
+  sharing: { db, vault: createVault([createSecretKey(Buffer.alloc(32, 1))]) },
 });
 after(async () => {
   await platform.close();

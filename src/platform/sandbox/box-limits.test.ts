@@ -12,6 +12,10 @@ import { readTarStream } from './tar-stream.ts';
 
 const skip = await whyNoBoxes();
 const MIB = 1024 ** 2;
+/** Longer than any command takes here that is to come to an end by itself. */
+const PATIENT_MS = 120_000;
+/** Of a command that goes on without end, and long enough for what it does first. */
+const SHORT_MS = 2_000;
 
 let host: HostFolder;
 let programs: BoxPrograms;
@@ -28,7 +32,7 @@ type Tried = BoxOutcome & { readonly entries: Readonly<Record<string, number>> }
 
 async function tryCommand(
   command: string,
-  { timeoutMs = 20_000, ...changed }: Partial<SandboxSettings> & { readonly timeoutMs?: number } = {},
+  { timeoutMs = PATIENT_MS, ...changed }: Partial<SandboxSettings> & { readonly timeoutMs?: number } = {},
 ): Promise<Tried> {
   const settings = { ...SANDBOX_SETTINGS, ...changed };
   const entries: Record<string, number> = {};
@@ -58,17 +62,17 @@ async function tryCommand(
 }
 
 describe('a box', { skip }, () => {
-  test('ends a command whose time is over, and keeps what it had written', async () => {
-    const { timedOut, exitCode, entries, seconds } = await tryCommand('echo x > kept; sleep 60', { timeoutMs: 1_000 });
+  test('a box ends its command when its time is over, and keeps what the command had written', async () => {
+    const limits = { timeoutMs: SHORT_MS };
+    const { timedOut, exitCode, entries } = await tryCommand('echo x > kept; sleep 600', limits);
     assert.deepEqual([timedOut, exitCode, entries], [true, 137, { kept: 2 }]);
-    assert.ok(seconds < 30, String(seconds));
   });
 
-  test('ends what a command leaves running', async () => {
-    const marker = `sleep 4${process.pid}`;
-    const { exitCode, seconds } = await tryCommand(`(setsid ${marker} &) ; (trap '' HUP TERM; ${marker}) & exit 4`);
-    assert.equal(exitCode, 4);
-    assert.ok(seconds < 30, String(seconds));
+  test('a box ends what its command leaves running', async () => {
+    const marker = `sleep ${400_000 + process.pid}`;
+    // Were it waited for, the time of the command would be over first.
+    const { exitCode, timedOut } = await tryCommand(`(setsid ${marker} &) ; (trap '' HUP TERM; ${marker}) & exit 4`);
+    assert.deepEqual([exitCode, timedOut], [4, false]);
     const { stdout } = await tryCommand('cat /proc/[0-9]*/cmdline | tr "\\0" " "');
     assert.ok(!stdout.text.includes(marker));
   });
@@ -99,34 +103,34 @@ describe('a box', { skip }, () => {
     assert.deepEqual([whole.stdout.text.length, whole.stdout.truncated], [10_000, false]);
     const more = await tryCommand('head -c 10001 /dev/zero | tr "\\0" x >&2', limits);
     assert.deepEqual([more.stderr.text.length, more.stderr.truncated], [10_000, true]);
-    const endless = await tryCommand('yes', { ...limits, timeoutMs: 1_000 });
+    const endless = await tryCommand('yes', { ...limits, timeoutMs: SHORT_MS });
     assert.deepEqual([endless.stdout.text.length, endless.timedOut], [10_000, true]);
     const cut = await tryCommand('head -c 9995 /dev/zero | tr "\\0" x; echo $KEY', limits);
     assert.ok(!cut.stdout.text.includes('a-se'), cut.stdout.text.slice(-10));
   });
 
-  test('ends a command whose processes take too much memory together, and lets one that stays below', async () => {
-    const hog = (mebibytes: number) =>
-      `python3 -c "import time; x = b'x' * (${mebibytes} << 20); time.sleep(0.5)" & `.repeat(4);
+  test('a box ends its command when its processes take too much memory together, and not before', async () => {
+    const hog = (mebibytes: number, seconds: number) =>
+      `python3 -c "import time; x = b'x' * (${mebibytes} << 20); time.sleep(${seconds})" & `.repeat(4);
     const limits = { memoryBytes: 256 * MIB };
-    const below = await tryCommand(`${hog(30)} wait; echo fine`, limits);
+    const below = await tryCommand(`${hog(30, 0.5)} wait; echo fine`, limits);
     assert.deepEqual([below.excess, below.stdout.text], [undefined, 'fine\n']);
-    const beyond = await tryCommand(`${hog(100)} wait; echo fine`, limits);
+    const beyond = await tryCommand(`${hog(100, 600)} wait; echo fine`, limits);
     assert.deepEqual([beyond.excess, beyond.stdout.text], ['memory', '']);
     const alone = await tryCommand(`python3 -c "x = b'x' * (300 << 20)" || echo refused`, limits);
     assert.equal(alone.stdout.text, 'refused\n');
   });
 
-  test('counts files as memory', async () => {
+  test('a box ends its command when its files take too much memory', async () => {
     const limits = { memoryBytes: 64 * MIB, workspaceBytes: 256 * MIB };
-    const { excess } = await tryCommand('head -c 100M /dev/zero > big; sleep 5', limits);
+    const { excess } = await tryCommand('head -c 100M /dev/zero > big; sleep 600', limits);
     assert.equal(excess, 'memory');
   });
 
-  test('holds a fork bomb', async () => {
-    const { timedOut, entries } = await tryCommand('echo x > kept; bomb() { bomb | bomb & }; bomb; sleep 30', {
+  test('a box holds a fork bomb until its time is over', async () => {
+    const { timedOut, entries } = await tryCommand('echo x > kept; bomb() { bomb | bomb & }; bomb; sleep 600', {
       processes: 32,
-      timeoutMs: 2_000,
+      timeoutMs: SHORT_MS,
     });
     assert.deepEqual([timedOut, entries], [true, { kept: 2 }]);
   });

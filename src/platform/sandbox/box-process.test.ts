@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
+import { poll } from '../../../test/support/poll.ts';
 import { SANDBOX_SETTINGS, whyNoBoxes } from '../../../test/support/sandbox.ts';
 import type { BoxPrograms } from './box-request.ts';
 import { findSandbox } from './find-sandbox.ts';
@@ -10,6 +10,8 @@ import { createHostFolder, type HostFolder } from './host-folder.ts';
 import { type BoxOutcome, runBox } from './run-box.ts';
 
 const skip = await whyNoBoxes();
+/** After which the test gives up. */
+const TIMEOUT_MS = 120_000;
 
 /** Processes whose command line this is a part of, with their parents. */
 function findProcesses(part: string): { readonly pid: number; readonly parent: number }[] {
@@ -45,7 +47,7 @@ describe('when the process dies that boxes are started by', { skip }, () => {
     started: () => Promise<void> = async () => undefined,
   ): Promise<BoxOutcome> =>
     runBox({
-      ...{ programs, settings: SANDBOX_SETTINGS, cgroups: undefined, slot, command, started, timeoutMs: 60_000 },
+      ...{ programs, settings: SANDBOX_SETTINGS, cgroups: undefined, slot, command, started, timeoutMs: TIMEOUT_MS },
       mounts: { hostFolder: host.path, skills: new Map(), hidden: [] },
       secrets: new Map(),
       filling: undefined,
@@ -54,7 +56,9 @@ describe('when the process dies that boxes are started by', { skip }, () => {
       signal: new AbortController().signal,
     });
 
-  test('its boxes end and are told as failed, and the next one comes up', { timeout: 60_000 }, async () => {
+  test('boxes end and are told as failed when the process that starts them dies, and the next one comes up', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
     const marker = `sleep ${200_000 + process.pid}`;
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const outcomes = begun.map(({ resolve }, slot) => runCommand(marker, slot, async () => resolve()));
@@ -67,7 +71,8 @@ describe('when the process dies that boxes are started by', { skip }, () => {
       // Its command may die before it, and the box then has time to say so, and to hand out the workspace.
       assert.ok([undefined, 'the box was ended with it'].includes(workspaceProblem), workspaceProblem);
     }
-    while (findProcesses(marker.replace(' ', '\0')).length > 0) await wait(10);
+    const areGone = () => findProcesses(marker.replace(' ', '\0')).length === 0 || undefined;
+    assert.ok(await poll(areGone, TIMEOUT_MS), 'what the boxes ran has ended');
     const { exitCode, stdout } = await runCommand('echo again', 0);
     assert.deepEqual([exitCode, stdout.text], [0, 'again\n']);
     assert.notEqual(findOwnStarter(), starter);

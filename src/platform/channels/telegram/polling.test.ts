@@ -1,8 +1,8 @@
 /** Where Telegram cannot reach the server, messages are fetched: by one replica, which another follows. */
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { after, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
+import { seedFor } from '../../../../test/support/seed.ts';
 
 const first = await startPlatform({});
 const { telegram, db, vault, blobs } = first;
@@ -19,7 +19,7 @@ test('another replica goes on fetching where one stops', async () => {
     call.method === 'getUpdates' && token.startsWith(`${call.bot}:`);
   const set = await project.put('/v1/tenant/telegram', { bot_token: token, api_base_url: telegram.url });
   assert.deepEqual([set.status, set.body.webhook_url], [200, null], set.text);
-  const id = randomInt(1, 2 ** 40);
+  const id = seedFor('telegram/polling.test');
   const from = { id, is_bot: false, first_name: 'Ada' };
   const target = { type: 'smith', id: await project.createSmith() };
   assert.equal((await project.post('/v1/deployments', { target, kind: 'telegram', address: String(id) })).status, 201);

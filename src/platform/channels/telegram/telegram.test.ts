@@ -1,12 +1,12 @@
 /** A bot from its token to its answers: people write at a Telegram on loopback, which brings it here or is asked for it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { createClient, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+import { seedFor } from '../../../../test/support/seed.ts';
 
 const platform = await startPlatform({ publicUrl: 'https://example.com' });
 after(() => platform.close());
@@ -40,9 +40,12 @@ async function deploy(
   return answer.body;
 }
 
+let lastId = seedFor('telegram.test');
+const newId = () => ++lastId;
+
 /** A person, and the bot's chat with them. */
 function newPerson() {
-  const id = randomInt(1, 2 ** 40);
+  const id = newId();
   return { id, from: { id, is_bot: false, first_name: 'Ada' } };
 }
 
@@ -120,7 +123,7 @@ describe('the webhook', async () => {
 
 test('in a group the bot answers whoever names it, as an answer to them', async () => {
   const bot = await startBot();
-  const chatId = -randomInt(1, 2 ** 40);
+  const chatId = -newId();
   const chat = { id: chatId, type: 'supergroup', title: 'Engines' };
   await deploy(bot, { address: String(chatId) });
   const name = `@Test_${bot.token.split(':')[0]}_bot`;
@@ -264,7 +267,7 @@ test('without the bot its deployments are disconnected', async () => {
 test('a group that becomes a supergroup is the same conversation, whichever of the two says so first', async () => {
   for (const isOldFirst of [true, false]) {
     const bot = await startBot();
-    const [group, supergroup] = [-randomInt(1, 2 ** 30), -1_000_000_000_000 - randomInt(1, 2 ** 30)];
+    const [group, supergroup] = [-newId(), -1_000_000_000_000 - newId()];
     const { id } = await deploy(bot, { address: String(group) });
     const { from } = newPerson();
     const name = `@Test_${bot.token.split(':')[0]}_bot`;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
 import { createVault } from '../../../kernel/vault/vault.ts';
 import { openTicket, sealTicket } from './call-ticket.ts';
 
-const vault = createVault([createSecretKey(randomBytes(32))]);
+const vault = createVault([createSecretKey(Buffer.alloc(32, 1))]);
 const TICKET = {
   callSid: 'CA1',
   accountId: 'AC1:+4930901820',
