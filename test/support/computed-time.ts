@@ -1,32 +1,22 @@
-/** Milliseconds that this thread has computed so far: how long it waited for a processor is not its doing. */
+/** Processor time for the timed checks of the soak. */
+
+/** Milliseconds that this thread has computed so far: how long it waited for a processor does not count. */
 export function computedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }
 
-const TRIES = 20;
-
-/**
- * The least that this thread computed in one of several tries, of which the first below the bound is the last. Compilation,
- * garbage collection and neighbours that share the processor's caches slow some tries down; code that is too slow, all of them.
- */
-export function leastComputedMs(boundMs: number, work: () => unknown): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < TRIES && least >= boundMs; tries += 1) {
-    const start = computedMs();
-    work();
-    least = Math.min(least, computedMs() - start);
-  }
-  return least;
+/** The middle of three measurements: one that a busy machine, compilation or garbage collection made long does not count. */
+export async function medianOfThree(measure: () => number | Promise<number>): Promise<number> {
+  const values = [await measure(), await measure(), await measure()].sort((one, other) => one - other);
+  return values[1] ?? Number.NaN;
 }
 
-/** The median of what this thread computed in three tries, after one that lets the code be compiled: for the soak. */
-export function medianComputedMs(work: () => unknown): number {
-  work();
-  const tries = [0, 1, 2].map(() => {
+/** Milliseconds that this thread computes for `work`, which must be synchronous: the median of three tries. */
+export function medianComputedMs(work: () => unknown): Promise<number> {
+  return medianOfThree(() => {
     const startMs = computedMs();
     work();
     return computedMs() - startMs;
   });
-  return tries.sort((one, other) => one - other)[1] ?? Number.NaN;
 }

@@ -10,8 +10,8 @@ const UNLIMITED = {
   digits: Number.POSITIVE_INFINITY,
 };
 
-test('findExcess reads 16 million quotes and backslashes in less than 5 s of processor time', () => {
+test('findExcess reads 16 million quotes and backslashes in less than 5 s of processor time', async () => {
   const text = '"\\\\\\"'.repeat(4_000_000);
-  const ms = medianComputedMs(() => findExcess(text, UNLIMITED));
+  const ms = await medianComputedMs(() => findExcess(text, UNLIMITED));
   assert.ok(ms < 5_000, `${ms} ms`);
 });

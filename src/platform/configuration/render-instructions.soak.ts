@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { medianComputedMs } from '../../../test/support/median.ts';
+import { medianComputedMs } from '../../../test/support/computed-time.ts';
 import { renderInstructions } from './render-instructions.ts';
 
 test('summing forty thousand placeholders of a large value takes less than 2 s of computing', async () => {

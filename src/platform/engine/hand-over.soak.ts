@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
-import { medianOfThree } from '../../../test/support/median.ts';
+import { medianOfThree } from '../../../test/support/computed-time.ts';
 import { createClient, startPlatform } from '../../../test/support/platform.ts';
 import { timed } from '../../../test/support/timed.ts';
 import { framesUntil, makeUpstreamSmith, openFrames, smithOf } from '../../../test/support/turns.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type OpenAiBehaviour, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
-import { medianOfThree } from '../../../test/support/median.ts';
+import { medianOfThree } from '../../../test/support/computed-time.ts';
 import { makeInstance } from '../../../test/support/schemas.ts';
 import { timed } from '../../../test/support/timed.ts';
 import { openWaysOut } from '../../../test/support/ways-out.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computedMs } from '../../../test/support/computed-time.ts';
-import { medianOfThree } from '../../../test/support/median.ts';
+import { computedMs, medianOfThree } from '../../../test/support/computed-time.ts';
 import { TokenCounter } from './tokens.ts';
 
 test('counting the tokens of a hundred characters takes about a microsecond of computing', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { medianComputedMs } from '../../../test/support/computed-time.ts';
 import { largestSchemas } from '../../../test/support/hostile-schemas.ts';
-import { medianComputedMs } from '../../../test/support/median.ts';
 import { admitSchema } from './check-limits.ts';
 
 test('admitting a schema of the largest size takes less than 100 ms of computing', async () => {

@@ -1,9 +1,8 @@
 /** While a child works at a hostile schema, this process never computes for long without a pause. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computedMs } from '../../../test/support/computed-time.ts';
+import { computedMs, medianOfThree } from '../../../test/support/computed-time.ts';
 import { deepAnswer, doublingCheck } from '../../../test/support/hostile-schemas.ts';
-import { medianOfThree } from '../../../test/support/median.ts';
 import { createForeignSchemas, type ForeignSchemas } from './foreign-schemas.ts';
 
 const LIMIT_MS = 1_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { medianComputedMs } from '../../../test/support/median.ts';
+import { medianComputedMs } from '../../../test/support/computed-time.ts';
 import { estimateStates } from './pattern-states.ts';
 
 test('an estimate of states takes linear time', async () => {

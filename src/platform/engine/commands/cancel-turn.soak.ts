@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { medianOfThree } from '../../../../test/support/computed-time.ts';
 import { makeForeignRun } from '../../../../test/support/foreign-runs.ts';
-import { medianOfThree } from '../../../../test/support/median.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { timed } from '../../../../test/support/timed.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { type OpenAiBehaviour, startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
-import { medianOfThree } from '../../../../test/support/median.ts';
+import { medianOfThree } from '../../../../test/support/computed-time.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { timed } from '../../../../test/support/timed.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { medianComputedMs } from '../../../../test/support/median.ts';
+import { medianComputedMs } from '../../../../test/support/computed-time.ts';
 import { answer } from './program.ts';
 
 test('a check by a pattern that is made to backtrack takes linear time', async () => {

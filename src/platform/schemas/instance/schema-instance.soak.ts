@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computedMs } from '../../../../test/support/computed-time.ts';
+import { computedMs, medianComputedMs, medianOfThree } from '../../../../test/support/computed-time.ts';
 import { doublingSchema, hostileSchemas } from '../../../../test/support/hostile-schemas.ts';
-import { medianComputedMs, medianOfThree } from '../../../../test/support/median.ts';
 import { makeInstance } from './schema-instance.ts';
 
 test('making instances of hostile schemas takes less than 3 s of computing in all', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { medianComputedMs } from '../../../../test/support/computed-time.ts';
 import { openTestDatabase } from '../../../../test/support/database.ts';
-import { medianComputedMs } from '../../../../test/support/median.ts';
 import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { createMetrics } from '../../../kernel/metrics/metrics.ts';
 import { createTraceExport } from '../index.ts';

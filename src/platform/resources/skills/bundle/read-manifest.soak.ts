@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { medianComputedMs } from '../../../../../test/support/computed-time.ts';
 import { longTexts } from '../../../../../test/support/long-yaml.ts';
-import { medianComputedMs } from '../../../../../test/support/median.ts';
 import { readManifest } from './read-manifest.ts';
 
 test('reading a manifest of the largest size takes less than 100 ms of computing, whatever it repeats', async () => {

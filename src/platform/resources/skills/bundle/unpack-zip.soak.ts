@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computedMs } from '../../../../../test/support/computed-time.ts';
-import { medianOfThree } from '../../../../../test/support/median.ts';
+import { computedMs, medianOfThree } from '../../../../../test/support/computed-time.ts';
 import { zipOf } from '../../../../../test/support/skills.ts';
 import { MAX_UNPACKED_BYTES } from './limits.ts';
 import { unpackZip } from './unpack-zip.ts';
