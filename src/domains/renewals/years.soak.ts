@@ -1,7 +1,8 @@
 /**
  * Years of a registrar at a registry that renews by itself, loses commands and answers: customers register, renew, pay late, release and delete
  * names. In the end the registry has billed what customers have paid for, no name is lost, and every order has ended.
- * IRONCRAFT_YEARS sets the years, IRONCRAFT_TEST_SEED other choices.
+ * IRONCRAFT_YEARS sets the years, IRONCRAFT_TEST_SEED other choices. Which command meets which fault depends on the order in which they arrive
+ * as well: the same seed need not take the same course.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
