@@ -1,4 +1,5 @@
 import type { EmbeddingModelV4, EmbeddingModelV4CallOptions } from '@ai-sdk/provider';
+import { systemClock, type Timers } from '../../kernel/clock/clock.ts';
 import { DEFAULT_MODEL_CALL_LIMITS, type ModelCallLimits } from './call-model.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
 import { nameModel } from './model-identity.ts';
@@ -14,6 +15,8 @@ export interface EmbeddingCall {
   readonly limits?: Partial<ModelCallLimits> | undefined;
   /** Rejects when the signal is aborted. Replaced in tests. */
   readonly sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<void>) | undefined;
+  /** For the time limit. Replaced in tests. */
+  readonly timers?: Timers | undefined;
 }
 
 export interface EmbeddingCallResult {
@@ -39,7 +42,7 @@ export async function callEmbeddingModel(call: EmbeddingCall): Promise<Embedding
 }
 
 async function attemptCall(call: EmbeddingCall, timeoutMs: number): Promise<EmbeddingCallResult | Failure> {
-  const { model, values, dimensions, signal } = call;
+  const { model, values, dimensions, signal, timers = systemClock } = call;
   signal?.throwIfAborted();
   const request = new AbortController();
   const stopped = Promise.withResolvers<never>();
@@ -48,7 +51,7 @@ async function attemptCall(call: EmbeddingCall, timeoutMs: number): Promise<Embe
     request.abort(reason);
   };
   const onAbort = () => stop(signal?.reason);
-  const timer = setTimeout(() => stop(TIMED_OUT), timeoutMs);
+  const timer = timers.setTimer(() => stop(TIMED_OUT), timeoutMs);
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     const options = { values: [...values], abortSignal: request.signal, ...chooseDimensions(model, dimensions) };
@@ -62,7 +65,7 @@ async function attemptCall(call: EmbeddingCall, timeoutMs: number): Promise<Embe
     }
     return classifyFailure(error, Date.now());
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     signal?.removeEventListener('abort', onAbort);
   }
 }

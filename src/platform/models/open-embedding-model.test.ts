@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
+import { createManualClock } from '../../kernel/clock/clock.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import {
   callEmbeddingModel,
@@ -200,7 +201,11 @@ describe('a call', () => {
   test('ends and closes the connection when the model takes too long', async () => {
     upstream.respondWith({ type: 'hang_before_headers' });
     const count = upstream.requests.length;
-    await assert.rejects(call({ limits: { connectTimeoutMs: 100 } }), failsAs('timeout', 1));
+    const clock = createManualClock(new Date(0));
+    const asked = call({ limits: { connectTimeoutMs: 100 }, timers: clock });
+    await upstream.waitForRequests(count + 1);
+    clock.advance(100);
+    await assert.rejects(asked, failsAs('timeout', 1));
     assert.equal(await upstream.requests[count]?.closed, 'client');
   });
 

@@ -42,6 +42,7 @@ test('a paced stream gives the k-th word k/rate seconds after the first, and mak
     clock.ms += times.length === 20 ? 52 : 1;
     wheel.advance();
   }
+  if (!ended) stream.cancel();
   await reading;
   // Word 19 is given at 1,095; the clock's next look is at 1,147.
   const due = Array.from({ length: 60 }, (_, word) => 1_000 + word * 5);
