@@ -72,7 +72,6 @@ const USUAL_SECONDS: Readonly<Record<string, number>> = {
   'src/domains/orders/sunrise.test.ts': 15,
   'src/platform/models/call-model.test.ts': 15,
   'test/hostile/read-limits.test.ts': 15,
-  'src/domains/renewals/years.test.ts': 14,
   'src/platform/resources/agents/ui/ui.test.ts': 14,
   'src/platform/resources/responses/stream-response.test.ts': 14,
   'test/conformance/large-pages.test.ts': 14,
