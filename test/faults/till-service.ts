@@ -1,5 +1,5 @@
 /**
- * The domain service of `till-kill.test.ts`, as a process that can be killed: all of its workers run, those that begin once a minute or later too,
+ * The domain service of `till-kill.soak.ts`, as a process that can be killed: all of its workers run, those that begin once a minute or later too,
  * by a clock that the test puts ahead. Argument: `TillSettings` as JSON. Messages of the parent: milliseconds to be ahead.
  */
 import { createSecretKey } from 'node:crypto';
