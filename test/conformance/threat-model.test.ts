@@ -13,7 +13,7 @@ test('every test that the threat model names exists', () => {
   for (const path of named) {
     assert.match(path, /\.(?:test|soak)\.ts$/);
     assert.ok(existsSync(join(root, path)), path);
-    assert.match(readFileSync(join(root, path), 'utf8'), /\b(?:test|describe)\(/, path);
+    assert.match(readFileSync(join(root, path), 'utf8'), /\b(?:test(?:[A-Z]\w+)?|describe)\(/, path);
   }
 });
 

@@ -50,7 +50,7 @@ const LANES = 6;
 const PRICE = 11.9;
 const PATIENCE = 60;
 
-announceSeed('npm run test:years');
+announceSeed('npm run test:all test/faults/registry-chaos.soak.ts');
 const random = createRandom(seedFor('unkind-years'));
 // Of its own: which command it is that is cut must not change what customers do.
 const harm = random.fork();

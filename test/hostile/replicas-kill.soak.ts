@@ -22,7 +22,7 @@ import { addDocument, openTenant, readIndexing, sendSchema, type Tenant } from '
 
 const KILLS = Number(process.env.IRONCRAFT_FAULT_KILLS ?? 20);
 
-announceSeed('npm run test:kills');
+announceSeed('npm run test:all test/hostile/replicas-kill.soak.ts');
 
 const LIFE_MS = { min: 500, max: 3_000 };
 const READY_POLL_MS = 100;
