@@ -99,6 +99,14 @@ export function compileReplies({ paths, components }: OpenApiDocument): Map<stri
   return compiled;
 }
 
+export interface FuzzOptions {
+  readonly requests: number;
+  /** What nothing in the process has caught, once it is there. */
+  readonly crashes: readonly unknown[];
+  /** So many that each operation must be answered both ways, and that the longest block of the event loop is judged. */
+  readonly isLong: boolean;
+}
+
 /**
  * Measures the longest time that this thread, the server's, computed without a pause. Its own processor time, so that a
  * busy machine counts for nothing.

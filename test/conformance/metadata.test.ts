@@ -7,6 +7,7 @@ import { eventually, question } from '../support/turns.ts';
 let platform: TestPlatform;
 let p: TestProject;
 let smithId: string;
+let nextProject = 1;
 before(async () => {
   platform = await startPlatform();
   p = await platform.createProject();
@@ -38,7 +39,8 @@ const places: readonly [name: string, bytes: number, send: (metadata: object) =>
   [
     'a project',
     KB16,
-    (metadata) => platform.organization.post('/v1/organization/projects', { name: `P ${Math.random()}`, metadata }),
+    (metadata) =>
+      platform.organization.post('/v1/organization/projects', { name: `Metadata ${nextProject++}`, metadata }),
   ],
   ['a run', KB16, (metadata) => p.post(`/v1/smiths/${smithId}/runs`, { ...question('Hi'), metadata })],
   [

@@ -126,7 +126,12 @@ class Call implements AskedCall {
   }
 }
 
+/** Sessions of one are unknown to the others. */
+let started = 0;
+
 export async function startAskingServer({ eventIds }: { readonly eventIds: boolean }): Promise<AskingServer> {
+  started += 1;
+  const number = started;
   const calls: Call[] = [];
   const endedSessions: string[] = [];
   const authorizations: (string | undefined)[] = [];
@@ -162,7 +167,7 @@ export async function startAskingServer({ eventIds }: { readonly eventIds: boole
   }
 
   function answerInitialize(response: ServerResponse, { id }: Json): void {
-    const session = `session-${sessions.size + endedSessions.length + 1}-${Math.random().toString(36).slice(2)}`;
+    const session = `session-${number}-${sessions.size + endedSessions.length + 1}`;
     sessions.add(session);
     response.setHeader('mcp-session-id', session);
     const serverInfo = { name: 'asking', version: '1' };

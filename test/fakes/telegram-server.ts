@@ -76,6 +76,10 @@ interface TelegramOptions {
 
 const LONGEST_HOLD_MS = 30_000;
 
+/** Those of one server are unknown to the others of the process. */
+const IDS_OF_A_SERVER = 1_000_000;
+let started = 0;
+
 export async function startTelegram({ reach = (url) => url }: TelegramOptions = {}): Promise<FakeTelegram> {
   const calls: ApiCall[] = [];
   const webhooks = new Map<string, Webhook>();
@@ -87,7 +91,8 @@ export async function startTelegram({ reach = (url) => url }: TelegramOptions = 
   const watchers = new Set<() => void>();
   const held = new Set<() => void>();
   let misbehaviour: Misbehaviour | undefined;
-  let nextId = Math.floor(Math.random() * 1_000_000) * 1_000;
+  started += 1;
+  let nextId = started * IDS_OF_A_SERVER;
   const newId = () => ++nextId;
   const tell = (whom: Set<() => void>) => {
     for (const each of [...whom]) each();

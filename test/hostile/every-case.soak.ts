@@ -9,28 +9,35 @@
  * A schema goes to one of the two places that take formats of answers, which share all of their way, and to the parameters
  * of a tool. Text of documents is embedded by a model server of this test, but for what `builtin/embed` may stumble over.
  *
- * With the other tests it takes every third document and request, which are the most; IRONCRAFT_HOSTILE_EVERY=1 takes them all.
+ * IRONCRAFT_HOSTILE_EVERY=3 takes every third document and request, which are the most.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import pLimit from 'p-limit';
 import type { ServerProcess } from '../boot/server-process.ts';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { NEEDS_NO_SERVER, NEEDS_SERVER, openFleet } from '../faults/fleet.ts';
 import { eventually } from '../support/turns.ts';
-import type { DocumentCase, HttpAbuse, PatternCase, SchemaCase, SchemaPlace } from './cases.ts';
-import { SCHEMA_PLACES } from './cases.ts';
 import { documents } from './documents.ts';
 import type { Gap } from './health-probe.ts';
 import { abuseEnvironment, httpAbuses } from './http-abuses.ts';
 import { patterns } from './patterns.ts';
+import {
+  asSchema,
+  assertAbuse,
+  assertDocument,
+  assertSchema,
+  choosePlaces,
+  pick,
+  runCases,
+  type Sent,
+} from './run-cases.ts';
 import { schemas } from './schemas.ts';
-import { aimAt, type Gate, indexDocument, openTenant, sendSchema, type Tenant } from './tenants.ts';
+import { type Gate, openTenant, type Tenant } from './tenants.ts';
 import { warmUp, warmUpWithLarge } from './warm-up.ts';
 import { describeGap, residentBytes, type ServerWatch, watchServer } from './watch-server.ts';
 
 /** Of documents and requests, one in so many is taken. */
-const ONE_IN = Number(process.env.IRONCRAFT_HOSTILE_EVERY ?? 3);
+const ONE_IN = Number(process.env.IRONCRAFT_HOSTILE_EVERY ?? 1);
 const chosenDocuments = documents.filter((_, index) => index % ONE_IN === 0);
 const chosenAbuses = httpAbuses.filter((_, index) => index % ONE_IN === 0);
 
@@ -44,8 +51,6 @@ const TRIES_ALONE = 3;
 const AROUND_MS = 250;
 const MAX_MEMORY_GROWTH = 50 * MEBIBYTE;
 
-const SHED = 'service_overloaded';
-const TRIES = 20;
 /** A smith has one turn at a time, so each of these has a smith, in a project of its own. */
 const TURNS_AT_ONCE = 6;
 const DOCUMENTS_AT_ONCE = 12;
@@ -176,115 +181,4 @@ for (const [store, skip] of [
       assert.deepEqual(await server.stop(), { code: 0, signal: null });
     });
   });
-}
-
-interface Named {
-  readonly name: string;
-}
-
-/** A case that was sent, by `performance.now()`. */
-interface Sent extends Named {
-  readonly fromMs: number;
-  readonly toMs: number;
-  again(): Promise<void>;
-}
-
-/** Each case is a test of its own, run on the first lane that is free, and is noted in `sent`. */
-async function runCases<Case extends Named>(
-  t: TestContext,
-  sent: Sent[],
-  cases: readonly Case[],
-  lanes: readonly Tenant[],
-  run: (case_: Case, tenant: Tenant) => Promise<void>,
-): Promise<void> {
-  assert.equal(new Set(cases.map(({ name }) => name)).size, cases.length, 'names are unique');
-  const free = [...lanes];
-  const limit = pLimit(lanes.length);
-  const runNext = async (case_: Case): Promise<void> => {
-    const lane = free.pop() ?? assert.fail('there is a lane for each');
-    const fromMs = performance.now();
-    try {
-      await run(case_, lane);
-    } finally {
-      free.push(lane);
-      sent.push({ name: case_.name, fromMs, toMs: performance.now(), again: () => limit(() => runNext(case_)) });
-    }
-  };
-  await Promise.all(cases.map((case_) => limit(() => t.test(case_.name, () => runNext(case_)))));
-}
-
-async function assertSchema(tenant: Tenant, case_: SchemaCase, place: SchemaPlace): Promise<void> {
-  const { answer, turn } = await sendSchema(tenant, case_, place);
-  const told = `${answer.status} ${turn ?? ''} ${answer.text.slice(0, 300)}`;
-  const { status, body } = answer;
-  assert.ok(status < 300 || status === 422, told);
-  if (status === 422) {
-    const code = place === 'tool parameters' ? 'invalid_request' : 'invalid_response_format';
-    assert.equal(body.error.code, case_.code ?? code, told);
-    if (case_.message !== undefined) assert.match(body.error.message, case_.message);
-  }
-  if (case_.answer === 'either') return;
-  const outcome = status === 422 ? 'refused' : turn === 'failed' || turn === 'incomplete' ? 'failed' : 'accepted';
-  assert.equal(outcome, case_.answer, told);
-}
-
-/** One of the places that take formats of answers, by turns, and the others. */
-function choosePlaces({ places = SCHEMA_PLACES }: SchemaCase, index: number): readonly SchemaPlace[] {
-  const left: SchemaPlace = index % 2 === 0 ? 'response_format' : 'text.format';
-  return places.length === 1 ? places : places.filter((place) => place !== left);
-}
-
-/** A pattern on its way: in the schema of an object with one member. */
-function asSchema({ name, pattern, keyword = 'pattern', value, answer, places }: PatternCase): SchemaCase {
-  const base = { name: `pattern: ${name}`, answer, ...(places === undefined ? {} : { places }) };
-  if (keyword === 'patternProperties') {
-    return {
-      ...base,
-      schema: () => ({ type: 'object', patternProperties: { [pattern]: { type: 'string' } } }),
-      args: () => (value === undefined ? {} : { [value()]: 'x' }),
-    };
-  }
-  return {
-    ...base,
-    schema: () => ({ type: 'object', properties: { value: { type: 'string', pattern } }, required: ['value'] }),
-    args: () => ({ value: value?.() ?? '' }),
-  };
-}
-
-async function assertDocument(tenant: Tenant, document: DocumentCase): Promise<void> {
-  const { answer, message, tookMs } = await indexDocument(tenant, document);
-  const right = [document.answer].flat();
-  const told = `${answer} after ${Math.round(tookMs)} ms: ${message}`;
-  assert.ok(
-    right.some((one) => one === answer),
-    `${told}, and not ${right.join(' or ')}`,
-  );
-}
-
-async function assertAbuse(abuse: HttpAbuse, gate: Gate, tenant: Tenant, pid: number): Promise<void> {
-  const { status, code, closed } = abuse.answer;
-  const target = aimAt(tenant, gate, pid);
-  let outcome = await abuse.perform(target);
-  // A server on a machine without a processor to spare may shed load, which says nothing of what was sent.
-  const isMeant = [code].flat().some((one) => one === SHED);
-  // And what closes a connection in the midst of what comes may overtake the answer that it sent before.
-  const isLost = () => status !== undefined && outcome.status === undefined && outcome.closed === true;
-  for (let again = 0; again < TRIES && ((outcome.code === SHED && !isMeant) || isLost()); again += 1)
-    outcome = await abuse.perform(target);
-  const told = JSON.stringify(outcome);
-  if (status !== undefined)
-    assert.ok(
-      [status].flat().some((one) => one === outcome.status),
-      told,
-    );
-  if (code !== undefined)
-    assert.ok(
-      [code].flat().some((one) => one === outcome.code),
-      told,
-    );
-  if (closed !== undefined) assert.equal(outcome.closed, closed, told);
-}
-
-function pick<T>(items: readonly T[], index: number): T {
-  return items[index % items.length] ?? assert.fail('there is nothing to pick from');
 }
