@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { type Answer, type Client, createClient, type TestProject } from '../support/platform.ts';
 import { collectFrames, type Frame } from '../support/read-frames.ts';
 import { FAKE_MODEL, question, smithOf, useUpstream } from '../support/turns.ts';
 import { type Cluster, NEEDS_CLUSTERS, startCluster } from './cluster.ts';
-import { type Cleanup, NEEDS_SERVER, openFleet } from './fleet.ts';
+import { type Cleanup, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 
 const PORT = 55_497;
 const PATIENCE_MS = 60_000;
@@ -39,7 +39,8 @@ describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLU
     project = fleet.project(platform);
     smithId = await project.createSmith();
     await project.createSmith({ external_id: 'someone' });
-    const account = await createClient(domains.url, '').post('/accounts', { email: 'someone@example.com' });
+    const anybody = createClient(domains.url, '');
+    const account = await patiently(() => anybody.post('/accounts', { email: 'someone@example.com' }));
     assert.equal(account.status, 201, account.text);
     workspace = createClient(domains.url, account.body.token.token);
   });
@@ -51,14 +52,18 @@ describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLU
   async function ask(): Promise<{ reads: Answer[]; writes: Answer[] }> {
     const name = `free-${randomBytes(4).toString('hex')}.com`;
     const chat = { model: 'builtin/demo', messages: [{ role: 'user', content: 'Hello' }], user: 'someone' };
-    const reads = [project.get('/v1/smiths'), project.get(`/v1/smiths/${smithId}`), workspace.get('/domains')];
-    const writes = [
-      project.post('/v1/smiths', { model: 'builtin/demo' }),
-      project.post(`/v1/smiths/${smithId}/runs`, question('Hello')),
-      project.post('/v1/chat/completions', chat),
-      workspace.post('/domains', { domain: name, confirm_price: 11.9 }),
+    const reads = [
+      () => project.get('/v1/smiths'),
+      () => project.get(`/v1/smiths/${smithId}`),
+      () => workspace.get('/domains'),
     ];
-    return { reads: await Promise.all(reads), writes: await Promise.all(writes) };
+    const writes = [
+      () => project.post('/v1/smiths', { model: 'builtin/demo' }),
+      () => project.post(`/v1/smiths/${smithId}/runs`, question('Hello')),
+      () => project.post('/v1/chat/completions', chat),
+      () => workspace.post('/domains', { domain: name, confirm_price: 11.9 }),
+    ];
+    return { reads: await Promise.all(reads.map(patiently)), writes: await Promise.all(writes.map(patiently)) };
   }
 
   function assertUnavailable(answer: Answer): void {
@@ -86,6 +91,9 @@ describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLU
     for (const { status, text } of [...reads, ...writes]) assert.ok(status === 200 || status === 201, text);
   }
 
+  // A test that failed may have left it stopped.
+  beforeEach(() => cluster.start());
+
   for (const fault of ['kill', 'stop'] as const) {
     test(`after a ${fault} both services answer 503 to reads and writes with known tokens, and recover`, async () => {
       await assertWell();
@@ -95,7 +103,7 @@ describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLU
         for (const answer of [...reads, ...writes]) assertUnavailable(answer);
       }
       // A text that cannot be a token is refused without the store.
-      assert.equal((await project.as('tha_live_nonsense').get('/v1/smiths')).status, 401);
+      assert.equal((await patiently(() => project.as('tha_live_nonsense').get('/v1/smiths'))).status, 401);
       await assertReadiness(503);
       await cluster.start();
       await assertWell();
