@@ -1,10 +1,10 @@
 /** The domain service takes some made-up requests of each operation, the same ones each time; the soak sends many more. */
 import { after, before } from 'node:test';
-import { fuzzDomains } from './fuzz-domains.ts';
+import { testFuzzedDomains } from './fuzz-domains.ts';
 
 const crashes: unknown[] = [];
 const onCrash = (error: unknown) => crashes.push(error);
 before(() => void process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash));
 after(() => void process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash));
 
-await fuzzDomains({ requests: 450, crashes, isLong: false });
+await testFuzzedDomains({ requests: 450, crashes, isLong: false });
