@@ -66,6 +66,8 @@ export interface GivenDependencies {
   readonly leaseBeatMs?: number;
   /** Who waits for work that goes on after its caller was answered; for tests. */
   readonly background?: BackgroundWork;
+  /** Default: the queue in the database. Tests give one that runs jobs when they ask for it. */
+  readonly jobs?: Jobs | undefined;
 }
 
 export interface Dependencies extends GivenDependencies {

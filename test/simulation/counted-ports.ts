@@ -1,0 +1,123 @@
+/** Ports of one replica whose calls are effects. */
+import type { BlobStore } from '../../src/kernel/blobs/blobs.ts';
+import type { Outbound, Post } from '../../src/kernel/outbound/outbound.ts';
+import type { Effects } from './effects.ts';
+
+/** The names of the methods that answer promises. */
+type AsyncMethod<Port> = {
+  [Name in keyof Port]: Port[Name] extends (...values: never[]) => Promise<unknown> ? Name : never;
+}[keyof Port] &
+  string;
+
+export interface CountedMethods<Port> {
+  /** Those that change nothing outside. */
+  readonly reads?: readonly AsyncMethod<Port>[];
+  readonly writes?: readonly AsyncMethod<Port>[];
+}
+
+/** The port with these methods as effects; every other member is as it is. */
+export function countPort<Port extends object>(
+  port: Port,
+  effects: Effects,
+  name: string,
+  { reads = [], writes = [] }: CountedMethods<Port>,
+): Port {
+  const isRead = new Set<string | symbol>(reads);
+  const isCounted = new Set<string | symbol>([...reads, ...writes]);
+  return new Proxy(port, {
+    get(target, member) {
+      const value: unknown = Reflect.get(target, member, target);
+      if (typeof value !== 'function') return value;
+      if (!isCounted.has(member)) return value.bind(target);
+      return (...values: unknown[]) => {
+        const label = [name, String(member), describeValue(values[0])].filter((part) => part !== '').join(' ');
+        return effects.perform({ label, isChange: !isRead.has(member), isOutside: true }, () =>
+          Reflect.apply(value, target, values),
+        );
+      };
+    },
+  });
+}
+
+/** Calls whose effects are held elsewhere, as by `openHttpGateway`: no other effect goes before the next of theirs. */
+export function noteTransit<Port extends object>(
+  port: Port,
+  effects: Effects,
+  methods: readonly AsyncMethod<Port>[],
+): Port {
+  const isNoted = new Set<string | symbol>(methods);
+  return new Proxy(port, {
+    get(target, member) {
+      const value: unknown = Reflect.get(target, member, target);
+      if (typeof value !== 'function' || !isNoted.has(member)) return value;
+      return async (...values: unknown[]) => {
+        effects.enterTransit();
+        try {
+          return await Reflect.apply(value, target, values);
+        } finally {
+          effects.leaveTransit();
+        }
+      };
+    },
+  });
+}
+
+/** Nothing that a run makes anew, such as an id: labels of two runs are compared. */
+function describeValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'subject' in value) return String(value.subject);
+  return '';
+}
+
+export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, effects: Effects): Part {
+  const { checkUrl, fetch, openSocket, post } = outbound;
+  return {
+    ...outbound,
+    ...(checkUrl === undefined
+      ? {}
+      : {
+          checkUrl: (...values: Parameters<Outbound['checkUrl']>) =>
+            effects.perform({ label: 'look an address up', isChange: false, isOutside: true }, () =>
+              checkUrl(...values),
+            ),
+        }),
+    ...(fetch === undefined
+      ? {}
+      : {
+          fetch: (...policy: Parameters<Outbound['fetch']>): typeof globalThis.fetch => {
+            const send = fetch(...policy);
+            return (input, init) => {
+              const label = `${init?.method ?? 'GET'} ${originOf(input)}`;
+              return effects.perform({ label, isOutside: true }, () => send(input, init));
+            };
+          },
+        }),
+    ...(post === undefined
+      ? {}
+      : {
+          post: (...policy: Parameters<Outbound['post']>): Post => {
+            const send = post(...policy);
+            return (request) => effects.perform({ label: 'POST', isOutside: true }, () => send(request));
+          },
+        }),
+    ...(openSocket === undefined
+      ? {}
+      : {
+          openSocket: async (...values: Parameters<Outbound['openSocket']>) => {
+            const socket = await effects.perform({ label: 'connect', isOutside: true }, () => openSocket(...values));
+            effects.onCrash(() => socket.destroy());
+            return socket;
+          },
+        }),
+  };
+}
+
+function originOf(input: string | URL | Request): string {
+  return new URL(input instanceof Request ? input.url : input).protocol;
+}
+
+export function countBlobs(blobs: BlobStore, effects: Effects): BlobStore {
+  return countPort(blobs, effects, 'blobs', {
+    reads: ['get', 'exists', 'check'],
+    writes: ['put', 'remove', 'removeByDigest', 'removeStaleUploads'],
+  });
+}

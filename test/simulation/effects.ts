@@ -1,0 +1,251 @@
+/**
+ * The effects of one replica: every call that leaves it for a port (database, outbound HTTP, registry, mail …). The ports hold each effect until
+ * the replica does nothing else, and carry out one at a time, the oldest first: so their order is the same in every run, and an effect is known by its number.
+ *
+ *   called ─▶ held ─▶ under way ─▶ done ─▶ the replica hears of it
+ *                  ▲             ▲
+ *             crash before   crash after
+ *
+ * From the crash on every call is refused, those of `catch` and `finally` handlers, of timers and of late promises too: nothing reaches a port.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+export type Moment = 'before' | 'after' | 'stalled';
+
+/** `stalled`: the replica stands still before the effect until it is resumed, while another takes over, and then goes on. */
+export interface Interruption {
+  readonly number: number;
+  readonly moment: Moment;
+}
+
+export interface Effect {
+  readonly label: string;
+  /** Whether anything outside of the replica may differ once it is done. A statement in a transaction changes nothing, its commit does. */
+  readonly isChange: boolean;
+  /** Whether a transaction was open: a replica that stands still there keeps rows locked until the database rolls back. */
+  readonly isInTransaction: boolean;
+}
+
+export interface HeldEffect {
+  readonly label: string;
+  readonly isChange?: boolean;
+  /** The transaction that it is a statement of, begins or commits. Effects of the database beside an open transaction wait for its end. */
+  readonly transaction?: object;
+  /** Outside of the database: it does not wait for a transaction. */
+  readonly isOutside?: boolean;
+}
+
+/** To be called once the effect is done, before the replica hears of it; throws where the replica has crashed. */
+export type Done = () => void;
+
+/** What every call of a crashed replica rejects with. */
+export class ReplicaCrashed extends Error {
+  constructor() {
+    super('this replica has crashed: nothing that it does has an effect');
+    this.name = 'ReplicaCrashed';
+  }
+}
+
+/** Which of the effects that wait is next; default: the oldest. */
+export type ChooseNext = (labels: readonly string[]) => number;
+
+export interface EffectsOptions {
+  readonly chooseNext?: ChooseNext;
+}
+
+/** Promise callbacks, `setImmediate` and answers that have arrived are over after so many turns of the event loop. */
+const QUIET_TURNS = 3;
+/** A loop that repeats what is refused would never end: from so many refusals on, calls stay pending. */
+const REFUSALS_MAX = 2_000;
+
+interface Waiting extends HeldEffect {
+  readonly grant: (done: Done) => void;
+  readonly refuse: (error: Error) => void;
+}
+
+export class Effects {
+  /** Those since `arm`, in their order. */
+  readonly log: Effect[] = [];
+  /** The calls that were refused after the crash. */
+  readonly refused: string[] = [];
+  /** Rejects at the crash. */
+  readonly crashed: Promise<never>;
+  /** Resolves when the replica stands still. */
+  readonly stalled: Promise<void>;
+  readonly #chooseNext: ChooseNext;
+  readonly #crash: PromiseWithResolvers<never>;
+  readonly #stall = Promise.withResolvers<void>();
+  readonly #resumption = Promise.withResolvers<void>();
+  readonly #ends = new Set<() => void>();
+  #interruption: Interruption | undefined;
+  #isArmed = false;
+  #isDead = false;
+  #waiting: Waiting[] = [];
+  #isPumping = false;
+  #underWay = 0;
+  #transaction: object | undefined;
+  #inTransit = 0;
+  #arrivals = 0;
+
+  constructor({ chooseNext = () => 0 }: EffectsOptions = {}) {
+    this.#chooseNext = chooseNext;
+    this.#crash = Promise.withResolvers<never>();
+    this.crashed = this.#crash.promise;
+    // Whoever races against it hears of it; nobody has to.
+    this.crashed.catch(() => undefined);
+    this.stalled = this.#stall.promise;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** Effects are numbered from here on. */
+  arm(interruption?: Interruption): void {
+    this.#isArmed = true;
+    this.#interruption = interruption;
+  }
+
+  /** Resolves when it is the effect's turn: whoever called carries it out then. Rejects with `ReplicaCrashed`. */
+  hold(effect: HeldEffect): Promise<Done> {
+    if (this.#isDead) return this.#refuse(effect.label);
+    const { promise, resolve, reject } = Promise.withResolvers<Done>();
+    this.#waiting.push({ ...effect, grant: resolve, refuse: reject });
+    this.#arrivals += 1;
+    void this.#pump();
+    return promise;
+  }
+
+  /** Holds it, carries it out, and hands on what comes of it unless the replica has crashed meanwhile. */
+  async perform<Value>(effect: HeldEffect, act: () => Promise<Value>): Promise<Value> {
+    const done = await this.hold(effect);
+    try {
+      return await act();
+    } finally {
+      done();
+    }
+  }
+
+  /** Effects of the database wait until it is over, but its own. */
+  openTransaction(transaction: object): void {
+    this.#transaction = transaction;
+  }
+
+  closeTransaction(transaction: object): void {
+    if (this.#transaction === transaction) this.#transaction = undefined;
+    void this.#pump();
+  }
+
+  /** A call is on its way to where its effects are held, as those of a package that has sockets of its own: no other effect goes first meanwhile. */
+  enterTransit(): void {
+    this.#inTransit += 1;
+  }
+
+  leaveTransit(): void {
+    this.#inTransit -= 1;
+    void this.#pump();
+  }
+
+  /** Called at the crash, at once. */
+  onCrash(end: () => void): void {
+    if (this.#isDead) end();
+    else this.#ends.add(end);
+  }
+
+  /** Now, whatever is under way. Nothing where it has crashed already. */
+  crash(): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const end of this.#ends) end();
+    this.#crash.reject(new ReplicaCrashed());
+    for (const { refuse } of waiting) refuse(new ReplicaCrashed());
+    this.#resumption.resolve();
+  }
+
+  /** After a stall. */
+  resume(): void {
+    this.#resumption.resolve();
+  }
+
+  /** Resolves when the replica has nothing under way, or has crashed or stands still, and its handlers have run. */
+  async idle(): Promise<void> {
+    const isBusy = () =>
+      !this.#isDead && (this.#waiting.length > 0 || this.#underWay > 0 || this.#inTransit > 0 || this.#isPumping);
+    for (let turns = 0; turns < 2 * QUIET_TURNS; turns += 1) {
+      await nextTurn();
+      if (isBusy()) turns = -1;
+    }
+  }
+
+  #refuse(label: string): Promise<Done> {
+    this.refused.push(label);
+    if (this.refused.length > REFUSALS_MAX) return new Promise(() => undefined);
+    return Promise.reject(new ReplicaCrashed());
+  }
+
+  async #pump(): Promise<void> {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    while (!this.#isDead && this.#waiting.length > 0) {
+      await this.#becomeQuiet();
+      if (this.#inTransit > 0) break;
+      const next = this.#takeNext();
+      if (next === undefined) break;
+      await this.#carryOut(next);
+    }
+    this.#isPumping = false;
+  }
+
+  /** What the replica does next because of what it has heard has arrived by then. */
+  async #becomeQuiet(): Promise<void> {
+    for (let turns = 0; turns < QUIET_TURNS; turns += 1) {
+      const before = this.#arrivals;
+      await nextTurn();
+      if (this.#arrivals !== before) turns = -1;
+    }
+  }
+
+  #takeNext(): Waiting | undefined {
+    const open = this.#transaction;
+    const able = this.#waiting.filter(
+      ({ isOutside, transaction }) => open === undefined || isOutside === true || transaction === open,
+    );
+    if (able.length === 0) return undefined;
+    const next = able[this.#chooseNext(able.map(({ label }) => label))];
+    this.#waiting = this.#waiting.filter((one) => one !== next);
+    return next;
+  }
+
+  async #carryOut({ grant, isChange = true, label, refuse, transaction }: Waiting): Promise<void> {
+    const isInTransaction = this.#transaction !== undefined;
+    const number = this.#isArmed ? this.log.push({ label, isChange, isInTransaction }) : 0;
+    const moment = number > 0 && number === this.#interruption?.number ? this.#interruption.moment : undefined;
+    if (moment === 'before') {
+      this.crash();
+      refuse(new ReplicaCrashed());
+      return;
+    }
+    if (moment === 'stalled') {
+      this.#stall.resolve();
+      await this.#resumption.promise;
+      if (this.#isDead) return refuse(new ReplicaCrashed());
+    }
+    // Begins with it, so that nothing else comes between.
+    if (transaction !== undefined) this.#transaction = transaction;
+    const over = Promise.withResolvers<void>();
+    let isOver = false;
+    this.#underWay += 1;
+    grant(() => {
+      if (!isOver) {
+        isOver = true;
+        this.#underWay -= 1;
+        if (moment === 'after') this.crash();
+        over.resolve();
+      }
+      if (this.#isDead) throw new ReplicaCrashed();
+    });
+    await over.promise;
+  }
+}
