@@ -1,0 +1,209 @@
+/**
+ * Crashes a replica at each effect of what it does, in turn, and has another take over:
+ *
+ *   1. A run without a crash counts the effects, and must be right.
+ *   2. Before and after each change that it makes outside: fresh tenant data, a replica of its own that crashes there. After a crash `before` the customer repeats
+ *      the call at the other replica once the leases are over; after one `after` he does so once everything has ended. As nothing happens between two effects, a crash
+ *      after one and a crash before the next leave the same behind, so each state is left to both kinds of customers.
+ *   3. The replica stands still before the effect instead, another takes over, and then it goes on; where no transaction is open.
+ *   4. The other replica brings all to its end, and the scenario judges.
+ *
+ * The effects before the crash must be those of the first run, in their order. IRONCRAFT_SIMULATION_CRASH=17-after runs one alone, in a world of its own.
+ */
+import assert from 'node:assert/strict';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { type Effect, Effects, type Interruption, type Moment } from './effects.ts';
+
+export interface SimulatedReplica {
+  /** Frees what the process holds of it. Whatever it had under way is crashed by then. */
+  close(): Promise<void>;
+}
+
+export interface SimulatedWorld<Replica extends SimulatedReplica> {
+  readonly db: Database;
+  /** A replica on the world's database, whose ports count their effects. */
+  startReplica(effects: Effects): Promise<Replica>;
+  /** Moves the clock past every lease. */
+  passLeases(): void;
+  /** Does so, has the other replica do what is due, and goes on until nothing is open. */
+  settle(): Promise<void>;
+  /** What is wrong with everything there is, a sentence each. */
+  audit(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+export interface Scenario<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case> {
+  readonly openWorld: () => Promise<World>;
+  /** Tenant data for one run; the tag is part of names that must differ. */
+  readonly prepare: (world: World, tag: string) => Promise<Case>;
+  /** What the replica that is to crash does. It rejects, or never ends, where the replica crashes. */
+  readonly act: (replica: Replica, made: Case, world: World) => Promise<unknown>;
+  /** What whoever was cut off does at the other replica. */
+  readonly repeat?: (world: World, made: Case) => Promise<unknown>;
+  /** What is wrong with it, a sentence each, once everything has ended. */
+  readonly judge: (world: World, made: Case) => Promise<readonly string[]>;
+}
+
+export interface ScenarioReport {
+  readonly effects: readonly Effect[];
+  readonly interruptions: number;
+}
+
+/** Failures that are reported of one scenario: most have one cause. */
+const REPORTED = 5;
+
+export async function runScenario<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
+  scenario: Scenario<World, Replica, Case>,
+): Promise<ScenarioReport> {
+  const world = await scenario.openWorld();
+  const failures = new Map<string, readonly string[]>();
+  let effects: readonly Effect[];
+  let planned: ReturnType<typeof planInterruptions>;
+  try {
+    effects = await countEffects(scenario, world);
+    planned = planInterruptions(effects, process.env.IRONCRAFT_SIMULATION_CRASH);
+    const problems = await runTogether(scenario, world, effects, planned);
+    if (problems.length > 0) failures.set('all of them in one world', problems);
+  } finally {
+    await world.close();
+  }
+  // Which of them it was: each in a world of its own.
+  for (const interruption of failures.size === 0 ? [] : planned) {
+    const own = await scenario.openWorld();
+    try {
+      const problems = await runTogether(scenario, own, effects, [interruption]);
+      if (problems.length > 0) failures.set(describeInterruption(interruption, effects), problems);
+    } finally {
+      await own.close();
+    }
+    if (failures.size > REPORTED) break;
+  }
+  if (failures.size > 1) failures.delete('all of them in one world');
+  const report = [...failures].map(([what, problems]) => `${what}\n${problems.map((one) => `    ${one}`).join('\n')}`);
+  assert.ok(failures.size === 0, `\n${report.join('\n')}`);
+  return { effects, interruptions: planned.length };
+}
+
+/** The effects of a run that nothing interrupts, which must be right. */
+async function countEffects<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
+  scenario: Scenario<World, Replica, Case>,
+  world: World,
+): Promise<readonly Effect[]> {
+  const run = await runOnce(scenario, world, undefined);
+  await scenario.repeat?.(world, run.made);
+  await world.settle();
+  const problems = [...(await scenario.judge(world, run.made)), ...(await world.audit())];
+  assert.deepEqual(problems, [], 'the run without a crash is wrong');
+  assert.ok(run.effects.log.length > 0, 'it has no effect');
+  return run.effects.log;
+}
+
+/** In one world: tenancy keeps the runs apart. What is wrong, a sentence each. */
+async function runTogether<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
+  scenario: Scenario<World, Replica, Case>,
+  world: World,
+  expected: readonly Effect[],
+  interruptions: readonly Interruption[],
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const made: { readonly interruption: Interruption; readonly made: Case }[] = [];
+  const repeatAll = (isMeant: (moment: Moment) => boolean) =>
+    Promise.all(
+      made.filter(({ interruption }) => isMeant(interruption.moment)).map((one) => scenario.repeat?.(world, one.made)),
+    );
+  try {
+    for (const interruption of interruptions) {
+      const run = await runOnce(scenario, world, interruption);
+      problems.push(...compareEffects(run.effects.log, expected, interruption));
+      made.push({ interruption, made: run.made });
+    }
+    world.passLeases();
+    await repeatAll((moment) => moment === 'before');
+    await world.settle();
+    await repeatAll((moment) => moment !== 'before');
+    await world.settle();
+    for (const { interruption, made: one } of made) {
+      const name = describeInterruption(interruption, expected);
+      problems.push(...(await scenario.judge(world, one)).map((problem) => `${name}: ${problem}`));
+    }
+    problems.push(...(await world.audit()));
+  } catch (error) {
+    problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  }
+  return problems;
+}
+
+async function runOnce<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
+  { act, prepare }: Scenario<World, Replica, Case>,
+  world: World,
+  interruption: Interruption | undefined,
+): Promise<{ readonly effects: Effects; readonly made: Case }> {
+  const tag = interruption === undefined ? 'whole' : `${interruption.moment}-${interruption.number}`;
+  const made = await prepare(world, tag);
+  const effects = new Effects();
+  const replica = await world.startReplica(effects);
+  try {
+    effects.arm(interruption);
+    const acting = act(replica, made, world);
+    const acted = acting.then(
+      () => 'acted' as const,
+      (error: unknown) => ({ error }),
+    );
+    const first = await Promise.race([
+      acted,
+      effects.crashed.catch(() => 'crashed' as const),
+      effects.stalled.then(() => 'stalled' as const),
+    ]);
+    if (first === 'stalled') {
+      await world.settle();
+      effects.resume();
+      // What it learns now may be a refusal: another replica was faster.
+      await acted;
+    } else if (typeof first === 'object' && !effects.isDead) throw first.error;
+    await effects.idle();
+    return { effects, made };
+  } finally {
+    effects.crash();
+    await replica.close();
+  }
+}
+
+function compareEffects(log: readonly Effect[], expected: readonly Effect[], interruption: Interruption): string[] {
+  const { moment, number } = interruption;
+  const name = describeInterruption(interruption, expected);
+  if (log.length < number) return [`${name}: it had ${log.length} effects alone, and crashed at none`];
+  // What comes after a stall depends on what the other replica has done.
+  const isKnown = (place: number) => moment !== 'stalled' || place < number;
+  const other = log.findIndex(({ label }, place) => isKnown(place) && label !== expected[place]?.label);
+  if (other === -1) return [];
+  const [is, was] = [log[other]?.label, expected[other]?.label];
+  return [`${name}: effect ${other + 1} was “${is}”, and in the run without a crash “${was}”`];
+}
+
+/**
+ * A crash leaves behind what it leaves at the change before it, as reads and statements of transactions that are rolled back leave nothing: so the
+ * gate crashes before and after each change. IRONCRAFT_SIMULATION_CRASH=all crashes before and after each effect, as the soak does.
+ */
+function planInterruptions(effects: readonly Effect[], chosen: string | undefined): readonly Interruption[] {
+  const isComplete = chosen === 'all';
+  if (chosen !== undefined && !isComplete) return [parseInterruption(chosen)];
+  return effects.flatMap(({ isChange, isInTransaction }, place) => {
+    const number = place + 1;
+    const moments: Moment[] = [];
+    if (isChange || isComplete) moments.push('before', 'after');
+    if (!isInTransaction) moments.push('stalled');
+    return moments.map((moment) => ({ number, moment }));
+  });
+}
+
+function parseInterruption(text: string): Interruption {
+  const [, number, moment] = /^(\d+)-(before|after|stalled)$/.exec(text) ?? [];
+  if (number === undefined) throw new Error('IRONCRAFT_SIMULATION_CRASH is a number and a moment, as 17-after, or all');
+  return { number: Number(number), moment: moment as Moment };
+}
+
+function describeInterruption({ moment, number }: Interruption, effects: readonly Effect[]): string {
+  const label = effects[number - 1]?.label ?? 'no effect';
+  const what = moment === 'stalled' ? 'stall before' : `crash ${moment}`;
+  return `${what} effect ${number} of ${effects.length}: ${label} (IRONCRAFT_SIMULATION_CRASH=${number}-${moment})`;
+}
