@@ -40,6 +40,10 @@ export interface Scenario<World extends SimulatedWorld<Replica>, Replica extends
   readonly act: (replica: Replica, made: Case, world: World) => Promise<unknown>;
   /** What whoever was cut off does at the other replica. */
   readonly repeat?: (world: World, made: Case) => Promise<unknown>;
+  /** The replica works on what is due for anybody: all of one run is brought to its end before the next. */
+  readonly isSweep?: boolean;
+  /** As `isSweep`, and what has ended is worked on again: each run has a world of its own. */
+  readonly isAlone?: boolean;
   /** What is wrong with it, a sentence each, once everything has ended. */
   readonly judge: (world: World, made: Case) => Promise<readonly string[]>;
 }
@@ -51,6 +55,7 @@ export interface ScenarioReport {
 
 /** Failures that are reported of one scenario: most have one cause. */
 const REPORTED = 5;
+const TOGETHER = 'all of them in one world';
 
 export async function runScenario<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
   scenario: Scenario<World, Replica, Case>,
@@ -62,13 +67,13 @@ export async function runScenario<World extends SimulatedWorld<Replica>, Replica
   try {
     effects = await countEffects(scenario, world);
     planned = planInterruptions(effects, process.env.IRONCRAFT_SIMULATION_CRASH);
-    const problems = await runTogether(scenario, world, effects, planned);
-    if (problems.length > 0) failures.set('all of them in one world', problems);
+    const problems = scenario.isAlone === true ? [] : await runTogether(scenario, world, effects, planned);
+    if (problems.length > 0) failures.set(TOGETHER, problems);
   } finally {
     await world.close();
   }
   // Which of them it was: each in a world of its own.
-  for (const interruption of failures.size === 0 ? [] : planned) {
+  for (const interruption of failures.size === 0 && scenario.isAlone !== true ? [] : planned) {
     const own = await scenario.openWorld();
     try {
       const problems = await runTogether(scenario, own, effects, [interruption]);
@@ -78,7 +83,7 @@ export async function runScenario<World extends SimulatedWorld<Replica>, Replica
     }
     if (failures.size > REPORTED) break;
   }
-  if (failures.size > 1) failures.delete('all of them in one world');
+  if (failures.size > 1) failures.delete(TOGETHER);
   const report = [...failures].map(([what, problems]) => `${what}\n${problems.map((one) => `    ${one}`).join('\n')}`);
   assert.ok(failures.size === 0, `\n${report.join('\n')}`);
   return { effects, interruptions: planned.length };
@@ -116,6 +121,7 @@ async function runTogether<World extends SimulatedWorld<Replica>, Replica extend
       const run = await runOnce(scenario, world, interruption);
       problems.push(...compareEffects(run.effects.log, expected, interruption));
       made.push({ interruption, made: run.made });
+      if (scenario.isSweep === true) await world.settle();
     }
     world.passLeases();
     await repeatAll((moment) => moment === 'before');
