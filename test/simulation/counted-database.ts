@@ -11,7 +11,16 @@ interface OpenTransaction {
 
 const current = new AsyncLocalStorage<OpenTransaction>();
 
-export function countDatabase(inner: Database, effects: Effects): Database {
+export interface CountedDatabaseOptions {
+  /** False: listeners are told nothing, as wake-ups come when they like. For replicas whose work a test asks for. Default true. */
+  readonly hearsWakeUps?: boolean;
+}
+
+export function countDatabase(
+  inner: Database,
+  effects: Effects,
+  { hearsWakeUps = true }: CountedDatabaseOptions = {},
+): Database {
   const isNested = () => current.getStore()?.isOpen === true;
   const db: Database = {
     kind: inner.kind,
@@ -28,6 +37,7 @@ export function countDatabase(inner: Database, effects: Effects): Database {
     },
     notify: (channel, payload) => effects.perform({ label: `notify ${channel}` }, () => inner.notify(channel, payload)),
     async listen(channel, onMessage, onGap) {
+      if (!hearsWakeUps) return async () => undefined;
       const label = `listen ${channel}`;
       const stop = await effects.perform({ label, isChange: false }, () =>
         inner.listen(

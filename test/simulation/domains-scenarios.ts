@@ -1,5 +1,6 @@
 /** What the domain service promises of each of its works when the replica that does it crashes. The gate runs them, and the soak at every effect. */
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { readBill } from '../../src/domains/registry/simulated/index.ts';
 import { readWallet } from '../../src/domains/wallet/index.ts';
 import type { FakeDispute } from '../fakes/stripe-api.ts';
@@ -12,7 +13,7 @@ import {
   openDomainsWorld,
   type SimulatedWorkspace,
 } from './domains-world.ts';
-import { runScenario, type Scenario, type ScenarioReport } from './run-scenario.ts';
+import { listEffects, runScenario, type Scenario, type ScenarioReport } from './run-scenario.ts';
 
 const VISA = 'pm_card_visa';
 const PRICE = 11.9;
@@ -448,20 +449,38 @@ const signInByMail = run<SignIn>({
   isSweep: true,
 });
 
-/** By name, those that guard money first. */
-export const domainsScenarios = {
+type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
+
+/** By their promises, those that guard money first. */
+export const orderScenarios: Scenarios = {
   'a registration paid by card is charged once and registered once': registerByCard,
   'a registration paid from the wallet is charged once and registered once': registerByWallet,
   'a refused registration gives the card its money back once': refundFailed,
   'a renewal by the worker is charged once and renewed once': renewByWorker,
   'a transfer is charged once and carried out once': transferIn,
-  'a deletion in the days of grace gives the price back once': deleteInGrace,
   'a restoration is charged once and carried out once': restore,
+};
+
+export const walletScenarios: Scenarios = {
   'a top-up by card is credited once': topUpByCard,
   'an automatic top-up is charged once and credited once': topUpByItself,
   'a disputed payment is taken from the wallet once': disputed,
+  'a deletion in the days of grace gives the price back once': deleteInGrace,
+};
+
+export const nameScenarios: Scenarios = {
   'a webhook is delivered': deliverWebhook,
   'a change of the registrant reaches the registry': changeRegistrant,
   'the daily look shows what the registry has of a name': syncDaily,
   'a sign-in by mail mints one token': signInByMail,
-} as const satisfies Record<string, () => Promise<ScenarioReport>>;
+};
+
+export function testScenarios(scenarios: Scenarios): void {
+  for (const [promise, run] of Object.entries(scenarios)) {
+    test(`${promise} whatever effect a crash hits`, async (t) => {
+      const { effects, interruptions } = await run();
+      t.diagnostic(`${effects.length} effects, ${interruptions} crashes and stalls`);
+      if (process.env.IRONCRAFT_SIMULATION_CRASH !== undefined) t.diagnostic(listEffects(effects));
+    });
+  }
+}

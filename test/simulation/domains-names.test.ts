@@ -1,0 +1,3 @@
+import { nameScenarios, testScenarios } from './domains-scenarios.ts';
+
+testScenarios(nameScenarios);

@@ -1,0 +1,3 @@
+import { testScenarios, walletScenarios } from './domains-scenarios.ts';
+
+testScenarios(walletScenarios);
