@@ -30,7 +30,7 @@ interface Tenant {
   readonly workspace: SimulatedWorkspace;
 }
 
-interface Order extends Tenant {
+export interface Order extends Tenant {
   readonly call: Call;
 }
 
@@ -91,12 +91,31 @@ async function judgeWallet(world: DomainsWorld, { workspace }: Tenant, wantedCen
   return [`the wallet of ${workspace.workspaceId} has ${availableCents} of ${wantedCents} and holds ${heldCents}`];
 }
 
+/** What a customer of its own is about to buy. */
+export function buyOrder(
+  world: DomainsWorld,
+  kind: 'card' | 'wallet' | 'transfer' | 'refused',
+  tag: string,
+): Promise<Order> {
+  if (kind === 'transfer') {
+    const name = `taken-${tag}.com`;
+    const body = { auth_code: 'simulated-auth', confirm_price: PRICE };
+    return prepareOrder(world, 'transfer', name, `/domains/${name}/transfer`, body);
+  }
+  const domain = `${kind === 'refused' ? 'refuse' : kind}-${tag}.com`;
+  const payment = kind === 'wallet' ? {} : { payment_method: VISA };
+  return prepareOrder(world, 'register', domain, '/domains', { domain, confirm_price: PRICE, ...payment });
+}
+
+/** As long as it has no answer that says what came of it. */
+export async function repeatOrder(replica: DomainsReplica, order: Order): Promise<void> {
+  const { answer } = order.call;
+  if (answer === undefined || answer.body.error === 'internal') await send(replica, order);
+}
+
 const registerByCard = run<Order>({
   openWorld: worldWith({}),
-  prepare(world, tag) {
-    const domain = `card-${tag}.com`;
-    return prepareOrder(world, 'register', domain, '/domains', { domain, confirm_price: PRICE, payment_method: VISA });
-  },
+  prepare: (world, tag) => buyOrder(world, 'card', tag),
   act: send,
   repeat: ({ other }, order) => send(other, order),
   judge: (world, order) => judgeOrder(world, order, 'registration Completed'),
@@ -104,10 +123,7 @@ const registerByCard = run<Order>({
 
 const registerByWallet = run<Order>({
   openWorld: worldWith({ creditCents: FUNDS_CENTS }),
-  prepare(world, tag) {
-    const domain = `wallet-${tag}.com`;
-    return prepareOrder(world, 'register', domain, '/domains', { domain, confirm_price: PRICE });
-  },
+  prepare: (world, tag) => buyOrder(world, 'wallet', tag),
   act: send,
   repeat: ({ other }, order) => send(other, order),
   judge: (world, order) => judgeOrder(world, order, 'registration Completed'),
@@ -116,19 +132,12 @@ const registerByWallet = run<Order>({
 /** Refused by the registry after the card was charged. Errors are not stored: a repetition is another order, which ends in the same way. */
 const refundFailed = run<Order>({
   openWorld: worldWith({}),
-  prepare(world, tag) {
-    const domain = `refuse-${tag}.com`;
-    return prepareOrder(world, 'register', domain, '/domains', { domain, confirm_price: PRICE, payment_method: VISA });
-  },
+  prepare: (world, tag) => buyOrder(world, 'refused', tag),
   async act(replica, order) {
     await send(replica, order);
     await replica.domains.orders.sweep();
   },
-  async repeat({ other }, order) {
-    // It was cut off, or told to ask again.
-    const { answer } = order.call;
-    if (answer === undefined || answer.body.error === 'internal') await send(other, order);
-  },
+  repeat: ({ other }, order) => repeatOrder(other, order),
   async judge(world, order) {
     const { call } = order;
     const { body } = await order.workspace.at(world.other).get('/orders');
@@ -148,11 +157,7 @@ const transferIn = run<Order>({
     simulated: { delays: { transferSeconds: 600 } },
     auditsTill: false,
   }),
-  prepare(world, tag) {
-    const name = `taken-${tag}.com`;
-    const body = { auth_code: 'simulated-auth', confirm_price: PRICE };
-    return prepareOrder(world, 'transfer', name, `/domains/${name}/transfer`, body);
-  },
+  prepare: (world, tag) => buyOrder(world, 'transfer', tag),
   act: send,
   repeat: ({ other }, order) => send(other, order),
   judge: (world, order) => judgeOrder(world, order, 'transfer Completed'),

@@ -87,6 +87,8 @@ const ROUNDS_MAX = 24;
 const PAGES_EXPIRE_ROUND = 10;
 /** Far longer than a busy machine takes for an answer of a process on it. */
 const TIMEOUT_MS = 60_000;
+/** More than transactions can be open at once: none waits for a connection, which is no effect. */
+const CONNECTIONS = 30;
 const UNLIMITED = 1_000_000;
 /** What a test puts into wallets is paid by nobody. */
 const FUNDS_PREFIX = 'test_';
@@ -104,7 +106,7 @@ const config: GivenDependencies['config'] = {
 
 export async function openDomainsWorld(options: DomainsWorldOptions = {}): Promise<DomainsWorld> {
   const { auditsOrders = true, auditsTill = true, creditCents = 0, parts = {}, simulated = {} } = options;
-  const { db, close: closeDatabase } = await openTestDatabase();
+  const { db, close: closeDatabase } = await openTestDatabase({ poolSize: CONNECTIONS });
   await createJobTable(db);
   const ends: (() => unknown)[] = [];
   // Rows have times of the database as well.

@@ -8,6 +8,7 @@
  *
  * From the crash on every call is refused, those of `catch` and `finally` handlers, of timers and of late promises too: nothing reaches a port.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export type Moment = 'before' | 'after' | 'stalled';
@@ -51,6 +52,11 @@ export type ChooseNext = (labels: readonly string[]) => number;
 
 export interface EffectsOptions {
   readonly chooseNext?: ChooseNext;
+  /**
+   * Transactions may be open at the same time: how many statements wait for a lock in the database now. One that does is left under way, and
+   * the next effect goes on. Absent: one transaction at a time.
+   */
+  readonly countLockWaits?: () => Promise<number>;
 }
 
 /** Promise callbacks, `setImmediate` and answers that have arrived are over after so many turns of the event loop. */
@@ -73,6 +79,10 @@ export class Effects {
   /** Resolves when the replica stands still. */
   readonly stalled: Promise<void>;
   readonly #chooseNext: ChooseNext;
+  readonly #countLockWaits: (() => Promise<number>) | undefined;
+  /** Statements that wait for a lock. */
+  #blocked = 0;
+  readonly #outside = AsyncLocalStorage.snapshot();
   readonly #crash: PromiseWithResolvers<never>;
   readonly #stall = Promise.withResolvers<void>();
   readonly #resumption = Promise.withResolvers<void>();
@@ -87,8 +97,9 @@ export class Effects {
   #inTransit = 0;
   #arrivals = 0;
 
-  constructor({ chooseNext = () => 0 }: EffectsOptions = {}) {
+  constructor({ chooseNext = () => 0, countLockWaits }: EffectsOptions = {}) {
     this.#chooseNext = chooseNext;
+    this.#countLockWaits = countLockWaits;
     this.#crash = Promise.withResolvers<never>();
     this.crashed = this.#crash.promise;
     // Whoever races against it hears of it; nobody has to.
@@ -112,7 +123,7 @@ export class Effects {
     const { promise, resolve, reject } = Promise.withResolvers<Done>();
     this.#waiting.push({ ...effect, grant: resolve, refuse: reject });
     this.#arrivals += 1;
-    void this.#pump();
+    this.#wake();
     return promise;
   }
 
@@ -126,14 +137,9 @@ export class Effects {
     }
   }
 
-  /** Effects of the database wait until it is over, but its own. */
-  openTransaction(transaction: object): void {
-    this.#transaction = transaction;
-  }
-
   closeTransaction(transaction: object): void {
     if (this.#transaction === transaction) this.#transaction = undefined;
-    void this.#pump();
+    this.#wake();
   }
 
   /** A call is on its way to where its effects are held, as those of a package that has sockets of its own: no other effect goes first meanwhile. */
@@ -143,7 +149,7 @@ export class Effects {
 
   leaveTransit(): void {
     this.#inTransit -= 1;
-    void this.#pump();
+    this.#wake();
   }
 
   /** Called at the crash, at once. */
@@ -185,10 +191,16 @@ export class Effects {
     return Promise.reject(new ReplicaCrashed());
   }
 
+  /** What it does is nobody's: not of the transaction that its caller has open. */
+  #wake(): void {
+    if (!this.#isPumping) this.#outside(() => void this.#pump());
+  }
+
   async #pump(): Promise<void> {
     if (this.#isPumping) return;
     this.#isPumping = true;
     while (!this.#isDead && this.#waiting.length > 0) {
+      await this.#unblock();
       await this.#becomeQuiet();
       if (this.#inTransit > 0) break;
       const next = this.#takeNext();
@@ -233,19 +245,45 @@ export class Effects {
       if (this.#isDead) return refuse(new ReplicaCrashed());
     }
     // Begins with it, so that nothing else comes between.
-    if (transaction !== undefined) this.#transaction = transaction;
+    if (transaction !== undefined && this.#countLockWaits === undefined) this.#transaction = transaction;
     const over = Promise.withResolvers<void>();
     let isOver = false;
+    let isBlocked = false;
     this.#underWay += 1;
     grant(() => {
       if (!isOver) {
         isOver = true;
         this.#underWay -= 1;
+        if (isBlocked) this.#blocked -= 1;
         if (moment === 'after') this.crash();
         over.resolve();
       }
       if (this.#isDead) throw new ReplicaCrashed();
     });
-    await over.promise;
+    isBlocked = await this.#waitUnlessBlocked(over.promise, () => isOver);
+  }
+
+  /** True: it waits for a lock, which another transaction has. */
+  async #waitUnlessBlocked(over: Promise<void>, isOver: () => boolean): Promise<boolean> {
+    const countLockWaits = this.#countLockWaits;
+    if (countLockWaits === undefined) {
+      await over;
+      return false;
+    }
+    for (;;) {
+      await Promise.race([over, nextTurn()]);
+      if (isOver()) return false;
+      const waits = await countLockWaits();
+      if (isOver()) return false;
+      if (waits > this.#blocked) {
+        this.#blocked += 1;
+        return true;
+      }
+    }
+  }
+
+  /** Those whose lock has been given up have gone on by then. */
+  async #unblock(): Promise<void> {
+    while (this.#blocked > 0 && (await this.#countLockWaits?.()) !== this.#blocked) await nextTurn();
   }
 }
