@@ -1,6 +1,8 @@
 /** One race of two replicas on the same orders. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '../../src/kernel/db/database.ts';
 import type { Random } from '../faults/seeded-random.ts';
+import type { Answer } from '../support/http-client.ts';
 import { buyOrder, type Order, repeatOrder } from './domains-scenarios.ts';
 import { type DomainsReplica, type DomainsWorld, openDomainsWorld } from './domains-world.ts';
 import { Effects } from './effects.ts';
@@ -34,9 +36,11 @@ export async function race(random: Random): Promise<RaceReport> {
     });
     effects.arm();
     const replicas = [await world.startReplica(effects), await world.startReplica(effects)] as const;
-    await Promise.all([
-      ...replicas.map(work),
-      ...orders.map((order, place) => repeatOrder(replicas[place % 2 === 0 ? 0 : 1], order)),
+    const answers: Answers[] = orders.map((order) => ({ order, heard: [] }));
+    await startTogether(effects, [
+      ...replicas.map((replica) => () => work(replica)),
+      // Each customer repeats the call at both at once, under one key.
+      ...answers.flatMap((each) => replicas.map((replica) => () => repeatAt(replica, each))),
     ]);
     await effects.idle();
     effects.crash();
@@ -44,10 +48,46 @@ export async function race(random: Random): Promise<RaceReport> {
     await world.settle();
     for (const order of orders) await repeatOrder(world.other, order);
     await world.settle();
-    return { problems: await world.audit(), order: effects.log.map(({ label }) => label) };
+    const problems = [...answers.flatMap(compareAnswers), ...(await world.audit())];
+    return { problems, order: effects.log.map(({ label }) => label) };
   } finally {
     await world.close();
   }
+}
+
+interface Answers {
+  readonly order: Order;
+  readonly heard: Answer[];
+}
+
+/** One begins after the other has its first effect waiting, and none is carried out before all do: where they begin is no matter of time. */
+async function startTogether(effects: Effects, works: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const done: Promise<unknown>[] = [];
+  effects.enterTransit();
+  for (const work of works) {
+    const before = effects.waiting;
+    done.push(work());
+    while (effects.waiting === before) await nextTurn();
+  }
+  effects.leaveTransit();
+  await Promise.all(done);
+}
+
+async function repeatAt(replica: DomainsReplica, { heard, order: { call, workspace } }: Answers): Promise<void> {
+  const answer = await workspace.at(replica).post(call.path, call.body, { 'idempotency-key': call.key });
+  heard.push(answer);
+  // A refusal of one that has failed is followed by another order of the same key: what counts is what was bought.
+  if (call.answer === undefined || call.answer.status >= 300) call.answer = answer;
+}
+
+/** Two answers of one key that say that something is bought are about one order. */
+function compareAnswers({ heard, order: { call } }: Answers): string[] {
+  const bought = heard.filter(({ status }) => status < 300).map(({ body }) => String(body.order_id));
+  const conflicts = heard.filter(({ body }) => body.error === 'already_in_portfolio');
+  return [
+    ...(new Set(bought).size > 1 ? [`${call.name}: one key was answered with the orders ${bought}`] : []),
+    ...conflicts.map(({ text }) => `${call.name}: a repetition was refused as another call: ${text}`),
+  ];
 }
 
 async function work({ domains, jobs }: DomainsReplica): Promise<void> {

@@ -78,7 +78,7 @@ export class Effects {
   readonly crashed: Promise<never>;
   /** Resolves when the replica stands still. */
   readonly stalled: Promise<void>;
-  readonly #chooseNext: ChooseNext;
+  readonly #chooseNext: ChooseNext | undefined;
   readonly #countLockWaits: (() => Promise<number>) | undefined;
   /** Statements that wait for a lock. */
   #blocked = 0;
@@ -97,7 +97,7 @@ export class Effects {
   #inTransit = 0;
   #arrivals = 0;
 
-  constructor({ chooseNext = () => 0, countLockWaits }: EffectsOptions = {}) {
+  constructor({ chooseNext, countLockWaits }: EffectsOptions = {}) {
     this.#chooseNext = chooseNext;
     this.#countLockWaits = countLockWaits;
     this.#crash = Promise.withResolvers<never>();
@@ -109,6 +109,11 @@ export class Effects {
 
   get isDead(): boolean {
     return this.#isDead;
+  }
+
+  /** Effects that wait for their turn. */
+  get waiting(): number {
+    return this.#waiting.length;
   }
 
   /** Effects are numbered from here on. */
@@ -225,7 +230,9 @@ export class Effects {
       ({ isOutside, transaction }) => open === undefined || isOutside === true || transaction === open,
     );
     if (able.length === 0) return undefined;
-    const next = able[this.#chooseNext(able.map(({ label }) => label))];
+    // Two that come through sockets arrive in either order.
+    const choices = this.#chooseNext === undefined ? able : able.sort((a, b) => a.label.localeCompare(b.label));
+    const next = choices[this.#chooseNext?.(choices.map(({ label }) => label)) ?? 0];
     this.#waiting = this.#waiting.filter((one) => one !== next);
     return next;
   }
