@@ -1,5 +1,4 @@
 /** Ports of one replica whose calls are effects. */
-import type { BlobStore } from '../../src/kernel/blobs/blobs.ts';
 import type { Outbound, Post } from '../../src/kernel/outbound/outbound.ts';
 import type { Effects } from './effects.ts';
 
@@ -113,11 +112,4 @@ export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, ef
 
 function originOf(input: string | URL | Request): string {
   return new URL(input instanceof Request ? input.url : input).protocol;
-}
-
-export function countBlobs(blobs: BlobStore, effects: Effects): BlobStore {
-  return countPort(blobs, effects, 'blobs', {
-    reads: ['get', 'exists', 'check'],
-    writes: ['put', 'remove', 'removeByDigest', 'removeStaleUploads'],
-  });
 }
