@@ -83,12 +83,14 @@ const USUAL_SECONDS: Readonly<Record<string, number>> = {
 const MS_PER_BYTE = 0.2;
 /** Imports between a change and a test from which on the test says little of the change. */
 const FAR = 3;
+/** Files of a large change that come first: with all of them the longest would come last, and keep one process busy while others idle. */
+const MAX_NEAR = 40;
 
 type Durations = Readonly<Record<string, number>>;
 
 /**
- * Files that a change reaches by at most two imports come first, the nearest and shortest before the others: most defects of the
- * change show there. Then heavy files, as only so many of them may be under way; then all of one store, so that its processes can
+ * Of the files that a change reaches by at most two imports some come first, the nearest and shortest: most defects of the change
+ * show there. Then heavy files, as only so many of them may be under way; then all of one store, so that its processes can
  * end, and of one service in it, so that what they share of the other can be closed; the longest first.
  */
 export function orderTasks(tasks: readonly Task[], distances: ReadonlyMap<string, number> = new Map()): Task[] {
@@ -99,9 +101,9 @@ export function orderTasks(tasks: readonly Task[], distances: ReadonlyMap<string
     isHeavy(file) ? -1 : 2 * STORES.indexOf(store) + (isOfDomains(file) ? 1 : 0);
   const compareNear = (a: Task, b: Task) => distance(a) - distance(b) || duration(a) - duration(b);
   const compareFar = (a: Task, b: Task) => turn(a) - turn(b) || duration(b) - duration(a);
-  const near = tasks.filter((task) => distance(task) < FAR);
-  const far = tasks.filter((task) => distance(task) === FAR);
-  return [...near.toSorted(compareNear), ...far.toSorted(compareFar)];
+  const reached = tasks.filter((task) => distance(task) < FAR);
+  const near = new Set(reached.toSorted(compareNear).slice(0, MAX_NEAR));
+  return [...near, ...tasks.filter((task) => !near.has(task)).toSorted(compareFar)];
 }
 
 function isOfDomains(file: string): boolean {
