@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock, systemClock } from './clock.ts';
+import { createManualClock, holdClock, runWithClock, systemClock, turnedClock } from './clock.ts';
 
 test('the system clock tells the time', () => {
   assert.ok(Math.abs(systemClock.now().getTime() - Date.now()) < 1000);
@@ -36,15 +36,33 @@ test('a manual clock fires timers as it passes them, earliest first, also those 
   assert.equal(clock.now().getTime(), 3_000);
 });
 
-test('a timer of the system fires once, unless it is cancelled', async () => {
-  const fired: string[] = [];
-  const { promise, resolve } = Promise.withResolvers<void>();
-  // The timers under test keep no process alive.
-  const alive = setTimeout(() => undefined, 60_000);
-  systemClock.setTimer(() => fired.push('cancelled'), 1).cancel();
-  systemClock.setTimer(() => fired.push('kept'), 1);
-  systemClock.setTimer(resolve, 20);
-  await promise;
-  clearTimeout(alive);
-  assert.deepEqual(fired, ['kept']);
+test('a manual clock counts what has elapsed up to where it was latest', () => {
+  const clock = createManualClock(new Date(1_000));
+  clock.advance(500);
+  clock.advance(-200);
+  assert.equal(clock.elapsedMs(), 500);
+  clock.advance(300);
+  assert.equal(clock.elapsedMs(), 600);
+});
+
+test('the system clock tells the time of the clock that its async context was given', async () => {
+  const clock = createManualClock(new Date(1_000));
+  await runWithClock(clock, async () => {
+    assert.equal(systemClock.now().getTime(), 1_000);
+    await new Promise(setImmediate);
+    assert.equal(systemClock.now().getTime(), 1_000, 'after an await');
+  });
+  assert.ok(systemClock.now().getTime() > 1_000);
+});
+
+test('a held clock is that of the context that held it', () => {
+  const [one, other] = [createManualClock(new Date(1)), createManualClock(new Date(2))];
+  const onOne = runWithClock(one, holdClock);
+  assert.equal(
+    runWithClock(other, () => onOne(turnedClock)),
+    one,
+  );
+  assert.equal(runWithClock(other, turnedClock), other);
+  assert.equal(onOne(turnedClock), one);
+  assert.equal(holdClock()(turnedClock), undefined);
 });

@@ -1,11 +1,22 @@
-/** The port to time, so that tests can control it. */
+/**
+ * The port to time. What a process waits for goes through the functions of `timers.ts`, and what it asks the time through a `Clock`; both
+ * follow the clock of the async context that they are called in. That is the system's, unless a test entered another by
+ * `runWithClock`: then everything that is started inside, and everything that follows from it by callbacks and promises, belongs to that
+ * clock. So two replicas can run in one process, each with a clock of its own. Only tests turn a clock; nothing in src/ calls `runWithClock`.
+ *
+ * Not behind the port, and so always in real time:
+ * - turns of the event loop (`setImmediate`, microtasks), which take no time;
+ * - measurements: durations for logs and metrics, slices and limits of computing, the watch over the event loop;
+ * - the time-outs of sockets and HTTP servers (node:net, node:http, undici, pg, ws), and what libraries wait or keep by themselves;
+ * - programs of child processes and threads, and pages in a browser;
+ * - the database: tests shift its time by themselves (`test/support/database.ts`).
+ * What a module keeps for the whole process (a keep-alive ticker for all streams, for one) belongs to the clock of whoever started it.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** The port to the time of day, so that tests can control it. */
 export interface Clock {
   now(): Date;
-}
-
-export interface Timers {
-  /** Calls back once, `delayMs` from now, unless the timer is cancelled before. Does not keep the process alive. */
-  setTimer(callback: () => void, delayMs: number): Timer;
 }
 
 export interface Timer {
@@ -13,38 +24,68 @@ export interface Timer {
   cancel(): void;
 }
 
-export const systemClock: Clock & Timers = {
-  now: () => new Date(),
-  setTimer(callback, delayMs) {
-    const timeout = setTimeout(callback, delayMs).unref();
-    return { cancel: () => clearTimeout(timeout) };
-  },
+/** A clock that is not the system's: the least that all of `timers.ts` can be made of. */
+export interface TurnedClock extends Clock {
+  /** Milliseconds since some moment; never less than before. */
+  elapsedMs(): number;
+  /** Calls back once, `delayMs` from now, unless the timer is cancelled before. */
+  setTimer(callback: () => void, delayMs: number): Timer;
+}
+
+let context: AsyncLocalStorage<TurnedClock> | undefined;
+
+/** For tests. Runs the work, and everything that it starts, on that clock. */
+export function runWithClock<Result>(clock: TurnedClock, work: () => Result): Result {
+  context ??= new AsyncLocalStorage();
+  return context.run(clock, work);
+}
+
+/** For what lives on and is woken from elsewhere: whatever it runs later is run on the clock of the context that called this. */
+export function holdClock(): <Result>(work: () => Result) => Result {
+  const clock = turnedClock();
+  return clock === undefined ? (work) => work() : (work) => runWithClock(clock, work);
+}
+
+/** The clock that a test gave the current async context; undefined: the system's. */
+export function turnedClock(): TurnedClock | undefined {
+  return context?.getStore();
+}
+
+export const systemClock: Clock = {
+  now: () => turnedClock()?.now() ?? new Date(),
 };
 
-export interface ManualClock extends Clock, Timers {
+export interface ManualClock extends TurnedClock {
   /** Moves the clock, and fires the timers that become due, earliest first; negative values move it back. */
   advance(ms: number): void;
   /** Moves the clock, and fires the timers that become due. */
   set(to: Date): void;
 }
 
-/** A clock that stands still until it is moved. */
+/** A clock that stands still until it is moved. Moved back, it has nothing elapse until it is again where it was. */
 export function createManualClock(start: Date): ManualClock {
-  let nowMs = start.getTime();
+  const startMs = start.getTime();
+  let nowMs = startMs;
+  let latestMs = startMs;
   const timers = new Set<{ readonly dueMs: number; readonly callback: () => void }>();
+  const stepTo = (ms: number) => {
+    nowMs = ms;
+    latestMs = Math.max(latestMs, ms);
+  };
   const moveTo = (targetMs: number) => {
     for (;;) {
       const due = [...timers].filter(({ dueMs }) => dueMs <= targetMs).sort((one, other) => one.dueMs - other.dueMs);
       const [next] = due;
       if (next === undefined) break;
       timers.delete(next);
-      nowMs = Math.max(nowMs, next.dueMs);
+      stepTo(Math.max(nowMs, next.dueMs));
       next.callback();
     }
-    nowMs = targetMs;
+    stepTo(targetMs);
   };
   return {
     now: () => new Date(nowMs),
+    elapsedMs: () => latestMs - startMs,
     advance: (ms) => moveTo(nowMs + ms),
     set: (to) => moveTo(to.getTime()),
     setTimer(callback, delayMs) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createManualClock, type ManualClock } from '../clock/clock.ts';
+import { createManualClock, type ManualClock, runWithClock } from '../clock/clock.ts';
 import { createPeriodicWorker, type PeriodicWorker, type PeriodicWorkerOptions } from './periodic-worker.ts';
 
 /** Lets every promise that can settle do so. */
@@ -29,18 +29,19 @@ function createScene(options: Partial<PeriodicWorkerOptions> = {}): Scene {
     [],
     [],
   ];
-  const worker = createPeriodicWorker({
-    name: 'test',
-    intervalMs: 1_000,
-    timers: clock,
-    logger: { error: (fields) => logged.push(fields) },
-    pass: async (signal) => {
-      begun.push(clock.now().getTime());
-      signals.push(signal);
-      await outcomes.shift()?.();
-    },
-    ...options,
-  });
+  const worker = runWithClock(clock, () =>
+    createPeriodicWorker({
+      name: 'test',
+      intervalMs: 1_000,
+      logger: { error: (fields) => logged.push(fields) },
+      pass: async (signal) => {
+        begun.push(clock.now().getTime());
+        signals.push(signal);
+        await outcomes.shift()?.();
+      },
+      ...options,
+    }),
+  );
   const advance = async (ms: number) => {
     clock.advance(ms);
     await settle();
@@ -303,7 +304,7 @@ test('whatever happens in whatever order, passes never overlap and none runs aft
           current = undefined;
         });
       };
-      const worker = createPeriodicWorker({ name: 'test', intervalMs: 100, timers: clock, pass });
+      const worker = runWithClock(clock, () => createPeriodicWorker({ name: 'test', intervalMs: 100, pass }));
       worker.start();
       for (const step of sequence) {
         if (step === 'wake') worker.wake();

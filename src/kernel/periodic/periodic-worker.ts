@@ -7,7 +7,8 @@
  *
  * Two passes of one worker never overlap. After a pass that failed the wait is longer, each time, up to a cap.
  */
-import { systemClock, type Timer, type Timers } from '../clock/clock.ts';
+import { holdClock } from '../clock/clock.ts';
+import { setTimer, type Timer } from '../clock/timers.ts';
 import { type Backoff, backoffMs } from '../retry/backoff.ts';
 
 export interface PeriodicWorkerOptions {
@@ -22,8 +23,6 @@ export interface PeriodicWorkerOptions {
   readonly startsAtOnce?: boolean;
   /** The wait after failed passes. Default: from the interval on, up to ten times of it, with jitter. */
   readonly backoff?: Backoff;
-  /** Default: the system's. */
-  readonly timers?: Timers;
 }
 
 export interface PeriodicWorkerLogger {
@@ -49,7 +48,7 @@ const LONGEST_BACKOFF_INTERVALS = 10;
 
 class Worker implements PeriodicWorker {
   readonly #options: PeriodicWorkerOptions;
-  readonly #timers: Timers;
+  readonly #onClock = holdClock();
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   #isStarted = false;
@@ -63,7 +62,6 @@ class Worker implements PeriodicWorker {
   constructor(options: PeriodicWorkerOptions) {
     const { intervalMs } = options;
     this.#options = options;
-    this.#timers = options.timers ?? systemClock;
     // Twice the interval at first: half of it is the least that jitter leaves.
     this.#backoff = options.backoff ?? {
       firstMs: 2 * intervalMs,
@@ -83,12 +81,12 @@ class Worker implements PeriodicWorker {
     if (!this.#isStarted || this.#stopping.signal.aborted) return;
     this.#isWoken = true;
     this.#timer?.cancel();
-    this.#series ??= this.#runSeries();
+    this.#series ??= this.#onClock(() => this.#runSeries());
   }
 
   runPass(): Promise<void> {
     const { pass } = this.#options;
-    this.#pass ??= (async () => pass(this.#stopping.signal))().finally(() => {
+    this.#pass ??= this.#onClock(async () => pass(this.#stopping.signal)).finally(() => {
       this.#pass = undefined;
     });
     return this.#pass;
@@ -131,6 +129,6 @@ class Worker implements PeriodicWorker {
   }
 
   #setTimer(delayMs: number): void {
-    this.#timer = this.#timers.setTimer(() => this.wake(), delayMs);
+    this.#timer = this.#onClock(() => setTimer(() => this.wake(), delayMs));
   }
 }
