@@ -9,6 +9,7 @@
  * take turns, and where there is more than one child no key has them all.
  */
 import { untilAborted } from '../cancellation/until-aborted.ts';
+import { setTimer, type Timer } from '../clock/timers.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { Child, type ChildOptions } from './child.ts';
 import { ChildEndedError } from './child-errors.ts';
@@ -65,7 +66,7 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
   /** How many children each key has, or is about to get. */
   readonly #held = new Map<string, number>();
   /** Each with the timer that will end it, the one used last at the end. */
-  readonly #idle = new Map<Child<ToChild, FromChild>, NodeJS.Timeout>();
+  readonly #idle = new Map<Child<ToChild, FromChild>, Timer>();
   /** Who waits, by key; the key whose turn it is first. */
   readonly #waiting = new Map<string, PromiseWithResolvers<void>[]>();
   readonly #ending = new Set<Promise<void>>();
@@ -136,7 +137,7 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
     for (const waiters of this.#waiting.values()) for (const { reject } of waiters) reject(this.#closedError());
     this.#waiting.clear();
     for (const child of [...this.#busy.keys(), ...this.#idle.keys()]) this.end(child, this.#closedError());
-    for (const timer of this.#idle.values()) clearTimeout(timer);
+    for (const timer of this.#idle.values()) timer.cancel();
     this.#idle.clear();
     await Promise.all(this.#ending);
   }
@@ -205,7 +206,7 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
 
   #noteEnd(child: Child<ToChild, FromChild>): void {
     const { reason } = child.gone;
-    clearTimeout(this.#idle.get(child));
+    this.#idle.get(child)?.cancel();
     this.#idle.delete(child);
     this.#countEnd(reason);
     if (reason instanceof ChildEndedError) {
@@ -217,7 +218,7 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
     const last = [...this.#idle].at(-1);
     if (last === undefined) return undefined;
     const [child, timer] = last;
-    clearTimeout(timer);
+    timer.cancel();
     this.#idle.delete(child);
     return child;
   }
@@ -227,8 +228,8 @@ class Pool<ToChild, FromChild> implements ChildPool<ToChild, FromChild> {
     this.#ending.add(ending);
   }
 
-  #endLater(child: Child<ToChild, FromChild>): NodeJS.Timeout {
-    return setTimeout(() => this.#kill(child, idleReason()), this.#options.idleMs ?? IDLE_MS).unref();
+  #endLater(child: Child<ToChild, FromChild>): Timer {
+    return setTimer(() => this.#kill(child, idleReason()), this.#options.idleMs ?? IDLE_MS);
   }
 
   #closedError(): Error {

@@ -1,6 +1,7 @@
 /** One child process, started, then asked and answered, with caps on what an answer may cost. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { elapsedMs, setTicker, setTimer, type Timer } from '../clock/timers.ts';
 import {
   ChildAnswerTooLargeError,
   ChildCrashedError,
@@ -39,7 +40,7 @@ export class Child<ToChild, FromChild> {
   readonly #ready = Promise.withResolvers<void>();
   readonly #waiting = new Map<number, PromiseWithResolvers<FromChild>>();
   #nextId = 1;
-  #measuring: NodeJS.Timeout | undefined;
+  #measuring: Timer | undefined;
   #measuredMs = 0;
   /** Of `processorMs`: what was allowed, and the value at which that is used up. */
   #processor = { allowedMs: Number.POSITIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY };
@@ -83,13 +84,13 @@ export class Child<ToChild, FromChild> {
   /** Resolves when its program is loaded. Throws what kept it from starting. */
   async ready(): Promise<void> {
     const { name, startMs = START_MS } = this.#options;
-    const timeout = setTimeout(() => void this.end(new ChildTimedOutError(name, startMs)), startMs);
+    const timeout = setTimer(() => void this.end(new ChildTimedOutError(name, startMs)), startMs);
     try {
       await this.#ready.promise;
     } catch (error) {
       throw new Error(`the child process of ${name} cannot be started`, { cause: error });
     } finally {
-      clearTimeout(timeout);
+      timeout.cancel();
       // An idle child is no reason for this process to live on; one that is asked is, see `ask`.
       if (this.#waiting.size === 0) this.#hold(false);
     }
@@ -104,7 +105,7 @@ export class Child<ToChild, FromChild> {
     const id = this.#nextId++;
     const waiting = Promise.withResolvers<FromChild>();
     const late = () => void this.end(new ChildTimedOutError(this.#options.name, timeoutMs));
-    const timeout = Number.isFinite(timeoutMs) ? setTimeout(late, Math.max(0, timeoutMs)) : undefined;
+    const timeout = Number.isFinite(timeoutMs) ? setTimer(late, Math.max(0, timeoutMs)) : undefined;
     const idle = this.#waiting.size === 0;
     this.#waiting.set(id, waiting);
     // From here on its end, which being measured may bring about, is this question's too.
@@ -113,7 +114,7 @@ export class Child<ToChild, FromChild> {
       this.#send({ id, message });
       return await waiting.promise;
     } finally {
-      clearTimeout(timeout);
+      timeout?.cancel();
       this.#waiting.delete(id);
       if (this.#waiting.size === 0) this.#hold(false);
     }
@@ -176,16 +177,16 @@ export class Child<ToChild, FromChild> {
     this.#process.hold(works);
     if (works) this.#channel?.ref();
     else this.#channel?.unref();
-    clearInterval(this.#measuring);
+    this.#measuring?.cancel();
     this.#measuring =
-      works && !this.gone.aborted ? setInterval(() => void this.#measure(), MEASURE_INTERVAL_MS) : undefined;
+      works && !this.gone.aborted ? setTicker(() => void this.#measure(), MEASURE_INTERVAL_MS) : undefined;
     // Many short questions are work, too.
-    if (works && performance.now() - this.#measuredMs > MEASURE_INTERVAL_MS) void this.#measure();
+    if (works && elapsedMs() - this.#measuredMs > MEASURE_INTERVAL_MS) void this.#measure();
   }
 
   async #measure(): Promise<void> {
     const { name, residentBytes } = this.#options;
-    this.#measuredMs = performance.now();
+    this.#measuredMs = elapsedMs();
     const { allowedMs, untilMs } = this.#processor;
     if (this.processorMs > untilMs) {
       await this.end(new ChildOutOfProcessorTimeError(name, allowedMs));
@@ -204,7 +205,7 @@ export class Child<ToChild, FromChild> {
   #settle(reason: unknown): void {
     if (this.gone.aborted) return;
     this.#gone.abort(reason);
-    clearInterval(this.#measuring);
+    this.#measuring?.cancel();
     this.#ready.reject(reason);
     for (const { reject } of this.#waiting.values()) reject(reason);
   }

@@ -1,5 +1,6 @@
 /** The server store: a pool of connections to PostgreSQL 15 or later, and one more for wake-ups. */
 import pg from 'pg';
+import { setTimer } from '../clock/timers.ts';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { NotificationListener } from './notification-listener.ts';
 import {
@@ -147,13 +148,17 @@ class ServerDatabase implements Database {
 
   async ping(): Promise<void> {
     const { promise: late, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      reject(new StoreUnreachableError(`PostgreSQL at ${this.address} did not answer within ${pingTimeoutMs} ms`));
-    }, pingTimeoutMs);
+    const timer = setTimer(
+      () => {
+        reject(new StoreUnreachableError(`PostgreSQL at ${this.address} did not answer within ${pingTimeoutMs} ms`));
+      },
+      pingTimeoutMs,
+      { keepsProcess: true },
+    );
     try {
       await Promise.race([this.#use(requireWritable), late]);
     } finally {
-      clearTimeout(timer);
+      timer.cancel();
     }
   }
 

@@ -5,6 +5,7 @@
  *   idle ──first listen──▶ connecting ──▶ listening ──lost──▶ waiting ──▶ connecting …
  */
 import pg from 'pg';
+import { setTicker, setTimer, type Timer } from '../clock/timers.ts';
 import { backoffMs } from '../retry/backoff.ts';
 import { checkChannel, type StoreLogger } from './session.ts';
 
@@ -24,8 +25,8 @@ export class NotificationListener {
   readonly #listeners = new Map<string, Set<Listener>>();
   #client: pg.Client | undefined;
   #connecting: Promise<pg.Client> | undefined;
-  #retry: NodeJS.Timeout | undefined;
-  #heartbeat: NodeJS.Timeout | undefined;
+  #retry: Timer | undefined;
+  #heartbeat: Timer | undefined;
   #attempts = 0;
   #closed = false;
 
@@ -59,8 +60,8 @@ export class NotificationListener {
   async close(): Promise<void> {
     this.#closed = true;
     this.#listeners.clear();
-    clearTimeout(this.#retry);
-    clearInterval(this.#heartbeat);
+    this.#retry?.cancel();
+    this.#heartbeat?.cancel();
     const client = await this.#connecting?.catch(() => undefined);
     this.#client = undefined;
     await client?.end();
@@ -97,7 +98,7 @@ export class NotificationListener {
     );
     this.#client = client;
     this.#attempts = 0;
-    this.#heartbeat = setInterval(() => this.#sendHeartbeat(client), heartbeatIntervalMs).unref();
+    this.#heartbeat = setTicker(() => this.#sendHeartbeat(client), heartbeatIntervalMs);
     return client;
   }
 
@@ -106,7 +107,7 @@ export class NotificationListener {
     this.#logger?.warn({ err: error }, 'the connection for wake-ups was lost; making it again');
     this.#client = undefined;
     this.#connecting = undefined;
-    clearInterval(this.#heartbeat);
+    this.#heartbeat?.cancel();
     client.end().catch(() => undefined);
     this.#scheduleReconnect();
   }
@@ -114,7 +115,7 @@ export class NotificationListener {
   #scheduleReconnect(): void {
     if (this.#closed) return;
     this.#attempts += 1;
-    this.#retry = setTimeout(
+    this.#retry = setTimer(
       () => {
         this.#connect().then(
           () => {
@@ -126,17 +127,19 @@ export class NotificationListener {
         );
       },
       backoffMs(this.#attempts, reconnectBackoff),
+      { keepsProcess: true },
     );
   }
 
   #sendHeartbeat(client: pg.Client): void {
-    const timer = setTimeout(
+    const timer = setTimer(
       () => this.#handleLoss(client, new Error('the heartbeat was not answered')),
       heartbeatTimeoutMs,
+      { keepsProcess: true },
     );
     client.query('select 1').then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
+      () => timer.cancel(),
+      () => timer.cancel(),
     );
   }
 

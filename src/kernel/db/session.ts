@@ -6,6 +6,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
+import { type RestartableTimer, setTimer } from '../clock/timers.ts';
 import type { Rows, Statement, Transaction } from './database.ts';
 import { PreparedNames } from './prepared-names.ts';
 import { describeStatementError } from './sql-errors.ts';
@@ -188,7 +189,7 @@ class OpenTransaction implements Transaction {
   readonly #client: pg.ClientBase;
   readonly #wake: (channel: string) => void;
   readonly #onSending: (() => void) | undefined;
-  readonly #idle: NodeJS.Timeout | undefined;
+  readonly #idle: RestartableTimer | undefined;
   #inFlight = 0;
 
   constructor(client: pg.ClientBase, { owner, wake, onSending, idleTimeoutMs = 0 }: TransactionOptions) {
@@ -199,16 +200,20 @@ class OpenTransaction implements Transaction {
     const { promise, reject } = Promise.withResolvers<never>();
     this.abandoned = promise;
     if (idleTimeoutMs === 0) return;
-    const idle = setTimeout(() => {
-      if (this.#inFlight > 0) idle.refresh();
-      else reject(new Error(`the transaction sent nothing for ${idleTimeoutMs} ms and was rolled back`));
-    }, idleTimeoutMs);
+    const idle = setTimer(
+      () => {
+        if (this.#inFlight > 0) idle.restart();
+        else reject(new Error(`the transaction sent nothing for ${idleTimeoutMs} ms and was rolled back`));
+      },
+      idleTimeoutMs,
+      { keepsProcess: true },
+    );
     this.#idle = idle;
   }
 
   end(): void {
     this.scope.open = false;
-    clearTimeout(this.#idle);
+    this.#idle?.cancel();
   }
 
   async query<Row>(statement: Statement): Promise<Rows<Row>> {
@@ -219,7 +224,7 @@ class OpenTransaction implements Transaction {
       return await runStatement<Row>(this.#client, statement);
     } finally {
       this.#inFlight -= 1;
-      if (this.scope.open) this.#idle?.refresh();
+      if (this.scope.open) this.#idle?.restart();
     }
   }
 

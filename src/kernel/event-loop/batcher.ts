@@ -1,4 +1,5 @@
 /** What goes into one call, where nothing is too large to go alone, and how long others wait for it. */
+import { setTimer } from '../clock/timers.ts';
 export interface BatchLimits<Item> {
   readonly maxItems: number;
   /** Of all items together, in any unit. */
@@ -94,9 +95,9 @@ export function createKeyedBatcher<Item, Result>(
 async function patiently(call: Promise<void>, patienceMs: number | undefined): Promise<void> {
   if (patienceMs === undefined) return call;
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, patienceMs);
+  const timer = setTimer(resolve, patienceMs, { keepsProcess: true });
   await Promise.race([call, late]);
-  clearTimeout(timer);
+  timer.cancel();
 }
 
 function countFitting<Item>(

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimer } from '../clock/timers.ts';
 import type { ApiVersion } from './check-request.ts';
 import { ApiError, codeIn, type ErrorCatalogue, type ErrorDialect, errorBody } from './errors.ts';
 import { nodeHttp } from './node-http.ts';
@@ -58,8 +59,8 @@ export async function answerRefusedConnection(
 
 /** What still comes is taken in and dropped for a moment: upon unread bytes the connection would be reset, and the answer lost. */
 function endWith(socket: Socket, answer: string): void {
-  const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref();
-  socket.once('close', () => clearTimeout(timer));
+  const timer = setTimer(() => socket.destroy(), CLOSE_TIMEOUT_MS);
+  socket.once('close', () => timer.cancel());
   socket.end(answer);
   socket.resume();
 }

@@ -4,6 +4,7 @@
  * budget that its request took from, or would have.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { elapsedMs } from '../clock/timers.ts';
 import type { Database } from '../db/database.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { ApiError } from './errors.ts';
@@ -180,7 +181,7 @@ function readAheadOf<Caller>(
     const read = readAhead({ caller, headers, params, db: operation.handles.db(db, caller) });
     // Whoever asks for it is told of its failure.
     read?.catch(() => undefined);
-    request.state.ahead = { read, begunAtMs: performance.now() };
+    request.state.ahead = { read, begunAtMs: elapsedMs() };
   };
 }
 

@@ -4,6 +4,7 @@
  * source catches the reader up from what is stored when the socket has drained.
  */
 import type { ServerResponse } from 'node:http';
+import { setTicker, type Timer } from '../clock/timers.ts';
 
 export const KEEP_ALIVE_MS = 15_000;
 export const MAX_BACKLOG_BYTES = 256 * 1024;
@@ -41,7 +42,7 @@ export function eventFrame(event: string | undefined, data: string, id?: number)
 }
 
 const open = new Set<SocketSink>();
-let keepAliveTimer: NodeJS.Timeout | undefined;
+let keepAliveTimer: Timer | undefined;
 
 /** Runs `stream` on a hijacked response. Resolves when it is over, whoever ended it. */
 export async function serveEventStream(
@@ -60,13 +61,13 @@ export async function serveEventStream(
   response.flushHeaders();
   const sink = new SocketSink(response);
   open.add(sink);
-  keepAliveTimer ??= setInterval(keepReadersAlive, KEEP_ALIVE_MS).unref();
+  keepAliveTimer ??= setTicker(keepReadersAlive, KEEP_ALIVE_MS);
   try {
     await stream.source(sink, sink.closed);
   } finally {
     open.delete(sink);
     if (open.size === 0) {
-      clearInterval(keepAliveTimer);
+      keepAliveTimer.cancel();
       keepAliveTimer = undefined;
     }
     if (!response.destroyed) response.end();

@@ -1,6 +1,7 @@
 /** The limits of connections at work on a server: how many there may be, how slow they may be, and what is counted of both. */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { elapsedMs } from '../clock/timers.ts';
 import type { TrustProxy } from '../config/parse-value.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -34,8 +35,8 @@ export function guardConnections(app: FastifyInstance, options: GuardOptions): v
     trustProxy: options.trustProxy,
     refuse(socket, refusal, limit, address) {
       closed.inc({ reason: limit === 'address' ? 'too_many_of_address' : 'too_many' });
-      if (performance.now() - loggedAtMs > LOGGED_EVERY_MS) {
-        loggedAtMs = performance.now();
+      if (elapsedMs() - loggedAtMs > LOGGED_EVERY_MS) {
+        loggedAtMs = elapsedMs();
         logger.warn(
           { address },
           `${refusal.message} Is the address a proxy of yours? Name it in IRONCRAFT_TRUST_PROXY.`,

@@ -4,6 +4,7 @@
  * it may ask for a token, or be served on another address (serve-metrics.ts).
  */
 import type { FastifyInstance } from 'fastify';
+import { setTicker } from '../clock/timers.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { holdsMetricsToken } from '../metrics/metrics-token.ts';
 import { ApiError } from './errors.ts';
@@ -75,15 +76,19 @@ function shareCall(check: () => Promise<void>): () => Promise<void> {
 async function passes(check: () => Promise<void>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   let leftMs = CHECK_TIMEOUT_MS;
-  const timer = setInterval(() => {
-    leftMs -= TICK_MS;
-    if (leftMs <= 0) resolve(false);
-  }, TICK_MS);
+  const timer = setTicker(
+    () => {
+      leftMs -= TICK_MS;
+      if (leftMs <= 0) resolve(false);
+    },
+    TICK_MS,
+    { keepsProcess: true },
+  );
   try {
     return await Promise.race([check().then(() => true), late]);
   } catch {
     return false;
   } finally {
-    clearInterval(timer);
+    timer.cancel();
   }
 }

@@ -4,6 +4,7 @@
  * closed then (RFC 9112, section 9.6).
  */
 import type { IncomingMessage } from 'node:http';
+import { setTimer } from '../clock/timers.ts';
 
 export interface LingerLimits {
   readonly maxBytes: number;
@@ -24,8 +25,8 @@ export function lingerBeforeClose(request: IncomingMessage, { maxBytes, timeoutM
     if (request.complete || droppedBytes > maxBytes) socket.destroy();
     else {
       request.once('end', () => socket.destroy());
-      const timer = setTimeout(() => socket.destroy(), timeoutMs).unref();
-      socket.once('close', () => clearTimeout(timer));
+      const timer = setTimer(() => socket.destroy(), timeoutMs);
+      socket.once('close', () => timer.cancel());
     }
   };
   request.on('data', (chunk: Buffer) => {

@@ -5,6 +5,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
+import { elapsedMs } from '../clock/timers.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { ownIteration } from '../event-loop/own-iteration.ts';
 import { ByteContent } from './byte-content.ts';
@@ -331,7 +332,7 @@ function erasedRequest<Caller>(
 
 /** What was read before a body that took long to arrive is not how things stand. */
 function readAheadOf({ state: { ahead } }: FastifyRequest): Promise<unknown> | undefined {
-  return ahead === undefined || performance.now() - ahead.begunAtMs > AHEAD_FRESH_MS ? undefined : ahead.read;
+  return ahead === undefined || elapsedMs() - ahead.begunAtMs > AHEAD_FRESH_MS ? undefined : ahead.read;
 }
 
 /** The reply's JSON as the schema shapes it: what is stored for replay is what was sent. */

@@ -9,6 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { setTimer } from '../clock/timers.ts';
 import { ApiError } from './errors.ts';
 import { nodeHttp } from './node-http.ts';
 import {
@@ -69,10 +70,10 @@ export function serveSockets(app: FastifyInstance): Sockets {
   });
   app.addHook('preClose', async () => {
     const grace = Promise.withResolvers<void>();
-    const timer = setTimeout(grace.resolve, CLOSING_GRACE_MS);
+    const timer = setTimer(grace.resolve, CLOSING_GRACE_MS, { keepsProcess: true });
     for (const connection of running.keys()) connection.close(GOING_AWAY, 'the server closes');
     await Promise.race([Promise.all(running.values()), grace.promise]);
-    clearTimeout(timer);
+    timer.cancel();
   });
 
   async function run(request: FastifyRequest, connection: SocketConnection, session: SocketSession): Promise<void> {

@@ -7,6 +7,7 @@
  * Resources are what work and requests use, so they are there before the first worker and until after the last.
  */
 import type { FastifyInstance } from 'fastify';
+import { setTimer } from '../clock/timers.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 
 /** Something that requests and workers use. */
@@ -56,9 +57,9 @@ export function createLifecycle({ app, resources, workers }: ServiceDependencies
     async stop() {
       await Promise.all(workers.map((worker) => worker.stop()));
       await Promise.all(resources.map((resource) => resource.stop()));
-      const cut = setTimeout(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
+      const cut = setTimer(() => app.server.closeAllConnections(), CONNECTIONS_GRACE_MS);
       await app.close();
-      clearTimeout(cut);
+      cut.cancel();
     },
   };
 }

@@ -3,6 +3,7 @@
  * owns the connection: its limits, its pings, its end.
  */
 import type { RawData, WebSocket } from 'ws';
+import { type RestartableTimer, setTicker, setTimer, type Timer } from '../clock/timers.ts';
 
 /** What an operation says of its connections. */
 export interface SocketRules {
@@ -54,8 +55,8 @@ export class SocketConnection implements MessageSocket {
   readonly #socket: WebSocket;
   readonly #abort = new AbortController();
   readonly #unread: (string | Buffer)[] = [];
-  readonly #idleTimer: NodeJS.Timeout;
-  readonly #pingTimer: NodeJS.Timeout;
+  readonly #idleTimer: RestartableTimer;
+  readonly #pingTimer: Timer;
   /** Wakes whoever waits for a message or for room. */
   #wake: (() => void)[] = [];
   #isAlive = true;
@@ -63,8 +64,8 @@ export class SocketConnection implements MessageSocket {
   constructor(socket: WebSocket, rules: SocketRules) {
     this.#socket = socket;
     const idleTimeoutMs = rules.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
-    this.#idleTimer = setTimeout(() => this.close(GOING_AWAY, 'idle'), idleTimeoutMs).unref();
-    this.#pingTimer = setInterval(() => this.#ping(), rules.pingMs ?? DEFAULT_PING_MS).unref();
+    this.#idleTimer = setTimer(() => this.close(GOING_AWAY, 'idle'), idleTimeoutMs);
+    this.#pingTimer = setTicker(() => this.#ping(), rules.pingMs ?? DEFAULT_PING_MS);
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('pong', () => {
       this.#isAlive = true;
@@ -72,8 +73,8 @@ export class SocketConnection implements MessageSocket {
     // A message that breaks a rule ends the connection, with the code that says which.
     socket.on('error', () => undefined);
     socket.once('close', () => {
-      clearTimeout(this.#idleTimer);
-      clearInterval(this.#pingTimer);
+      this.#idleTimer.cancel();
+      this.#pingTimer.cancel();
       this.#abort.abort();
       this.#wakeAll();
     });
@@ -93,7 +94,7 @@ export class SocketConnection implements MessageSocket {
 
   send(message: string | Uint8Array): boolean {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
-    this.#idleTimer.refresh();
+    this.#idleTimer.restart();
     this.#socket.send(message, () => this.#wakeAll());
     return this.#socket.bufferedAmount <= MAX_BACKLOG_BYTES;
   }
@@ -106,9 +107,9 @@ export class SocketConnection implements MessageSocket {
     // Its answer is read even where the session reads no more.
     this.#socket.resume();
     this.#socket.close(code, reason);
-    const timer = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS);
-    this.#abort.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
-    if (this.#abort.signal.aborted) clearTimeout(timer);
+    const timer = setTimer(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS);
+    this.#abort.signal.addEventListener('abort', () => timer.cancel(), { once: true });
+    if (this.#abort.signal.aborted) timer.cancel();
   }
 
   /** Resolves when the connection is over. */
@@ -129,7 +130,7 @@ export class SocketConnection implements MessageSocket {
 
   #receive(data: RawData, isBinary: boolean): void {
     this.#isAlive = true;
-    this.#idleTimer.refresh();
+    this.#idleTimer.restart();
     const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer);
     this.#unread.push(isBinary ? bytes : bytes.toString('utf8'));
     if (this.#unread.length >= MAX_UNREAD_MESSAGES) this.#socket.pause();

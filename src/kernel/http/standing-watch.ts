@@ -2,6 +2,7 @@
  * Ends what is streamed to callers whose token has ended meanwhile: revoked, expired, or of something that is gone. Each token with
  * open streams is looked at once a second, by the same question that each request asks.
  */
+import { setTicker, type Timer } from '../clock/timers.ts';
 import { ApiError } from './errors.ts';
 
 const LOOK_MS = 1_000;
@@ -13,7 +14,7 @@ export interface StandingWatch {
 
 export function createStandingWatch(authenticate: (authorization: string) => Promise<unknown>): StandingWatch {
   const watched = new Map<string, Set<() => void>>();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let isLooking = false;
 
   async function lookAtAll(): Promise<void> {
@@ -38,13 +39,13 @@ export function createStandingWatch(authenticate: (authorization: string) => Pro
     watch(authorization, end) {
       const ends = watched.get(authorization) ?? new Set();
       watched.set(authorization, ends.add(end));
-      timer ??= setInterval(() => void lookAtAll(), LOOK_MS).unref();
+      timer ??= setTicker(() => void lookAtAll(), LOOK_MS);
       return () => {
         ends.delete(end);
         if (ends.size > 0 || watched.get(authorization) !== ends) return;
         watched.delete(authorization);
         if (watched.size > 0) return;
-        clearInterval(timer);
+        timer?.cancel();
         timer = undefined;
       };
     },

@@ -1,5 +1,6 @@
 /** Watches a body that is read for long: how much of it there is, and whether its sender keeps up (see watch-connections.ts). */
 import type { IncomingMessage } from 'node:http';
+import { setTimer } from '../clock/timers.ts';
 import { ApiError } from './errors.ts';
 
 /** How long a sender may go on sending what is dropped, before its connection is closed. */
@@ -67,8 +68,8 @@ export function dropRest(request: IncomingMessage): void {
   request.unpipe();
   if (request.readableEnded || request.destroyed) return;
   const { socket } = request;
-  const timer = setTimeout(() => socket.destroy(), DROP_TIMEOUT_MS).unref();
-  const stop = () => clearTimeout(timer);
+  const timer = setTimer(() => socket.destroy(), DROP_TIMEOUT_MS);
+  const stop = () => timer.cancel();
   request.once('end', stop).once('close', stop);
   request.on('error', () => undefined);
   request.resume();

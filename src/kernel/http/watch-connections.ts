@@ -10,6 +10,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { elapsedMs, setTicker, type Timer } from '../clock/timers.ts';
 import { ApiError } from './errors.ts';
 
 /** How long a caller may stall. Everything else follows from it: see `deadlinesFor`. */
@@ -87,8 +88,8 @@ interface Watched {
 /** `onClosed` hears of each connection that is ended, before it is. */
 export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseReason) => void): ConnectionWatch {
   const connections = new Map<Socket, Watched>();
-  let timer: NodeJS.Timeout | undefined;
-  let sweptAtMs = performance.now();
+  let timer: Timer | undefined;
+  let sweptAtMs = elapsedMs();
   /** Goes on only while this process runs: callers are not to blame for the rest. */
   let countedMs = 0;
 
@@ -146,7 +147,7 @@ export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseR
   }
 
   function sweep(): void {
-    const nowMs = performance.now();
+    const nowMs = elapsedMs();
     countedMs += Math.min(nowMs - sweptAtMs, SWEEPS_COUNTED_AT_ONCE * deadlines.sweepMs);
     sweptAtMs = nowMs;
     for (const [socket, watched] of connections) {
@@ -158,11 +159,11 @@ export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseR
 
   return {
     start() {
-      sweptAtMs = performance.now();
-      timer ??= setInterval(sweep, deadlines.sweepMs).unref();
+      sweptAtMs = elapsedMs();
+      timer ??= setTicker(sweep, deadlines.sweepMs);
     },
     stop() {
-      clearInterval(timer);
+      timer?.cancel();
       timer = undefined;
     },
     watch(request, response) {
@@ -189,9 +190,9 @@ function beginProgress(bytes: number, nowMs: number): Progress {
 
 /** Whether a window has passed in which too little moved. One in which enough did begins anew. */
 function hasStalled(progress: Progress, bytes: number, windowMs: number, nowMs: number): boolean {
-  const elapsedMs = nowMs - progress.sinceMs;
-  if (elapsedMs < windowMs) return false;
-  if (isBelow(bytes - progress.bytes, elapsedMs, MIN_BYTES_PER_SECOND)) return true;
+  const passedMs = nowMs - progress.sinceMs;
+  if (passedMs < windowMs) return false;
+  if (isBelow(bytes - progress.bytes, passedMs, MIN_BYTES_PER_SECOND)) return true;
   progress.bytes = bytes;
   progress.sinceMs = nowMs;
   return false;

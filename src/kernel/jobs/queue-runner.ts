@@ -3,6 +3,7 @@
  * waits for the slowest of a batch; this one fills every free slot as soon as it is free, with one statement for all.
  */
 import type { PgBoss } from 'pg-boss';
+import { elapsedMs, setTicker, setTimer, type Timer } from '../clock/timers.ts';
 import type { Database } from '../db/database.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import {
@@ -76,8 +77,8 @@ export class QueueRunner {
   /** Runs of this process since a heartbeat has failed, by job: they may lapse though the process lives. */
   readonly #unheard = new Map<string, Claim>();
   readonly #fetches: PeriodicWorker;
-  #heartbeat: NodeJS.Timeout | undefined;
-  #othersTimer: NodeJS.Timeout | undefined;
+  #heartbeat: Timer | undefined;
+  #othersTimer: Timer | undefined;
   #othersLookedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(boss: PgBoss, name: string, handler: JobHandler<object>, options: QueueRunnerOptions) {
@@ -98,7 +99,9 @@ export class QueueRunner {
 
   /** Begins to take jobs, when it is woken. */
   start(): void {
-    this.#heartbeat = setInterval(() => void this.#sendHeartbeat(), this.#options.heartbeatMs / heartbeatsPerLimit);
+    this.#heartbeat = setTicker(() => void this.#sendHeartbeat(), this.#options.heartbeatMs / heartbeatsPerLimit, {
+      keepsProcess: true,
+    });
     this.#fetches.start();
   }
 
@@ -109,14 +112,14 @@ export class QueueRunner {
 
   /** Waits up to `graceMs` for the jobs that run, then aborts the rest and gives them back. */
   async stop(graceMs: number): Promise<void> {
-    clearTimeout(this.#othersTimer);
+    this.#othersTimer?.cancel();
     await this.#fetches.stop();
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, graceMs);
+    const timer = setTimer(resolve, graceMs, { keepsProcess: true });
     const running = [...this.#active.values()];
     await Promise.race([Promise.all(running.map(({ done }) => done)), late]);
-    clearTimeout(timer);
-    clearInterval(this.#heartbeat);
+    timer.cancel();
+    this.#heartbeat?.cancel();
     for (const { claim, abort } of this.#active.values()) {
       abort.abort(new Error('the process is stopping'));
       this.#settlements.giveBack(claim);
@@ -157,15 +160,15 @@ export class QueueRunner {
 
   /** False where that was done a moment ago; it is done again once the moment is over. */
   #mayLookForOthers(): boolean {
-    const waitMs = this.#othersLookedAtMs + OTHERS_INTERVAL_MS - performance.now();
+    const waitMs = this.#othersLookedAtMs + OTHERS_INTERVAL_MS - elapsedMs();
     if (waitMs > 0) {
-      this.#othersTimer ??= setTimeout(() => {
+      this.#othersTimer ??= setTimer(() => {
         this.#othersTimer = undefined;
         this.wake();
-      }, waitMs).unref();
+      }, waitMs);
       return false;
     }
-    this.#othersLookedAtMs = performance.now();
+    this.#othersLookedAtMs = elapsedMs();
     return true;
   }
 
@@ -239,9 +242,8 @@ export class QueueRunner {
   }
 
   async #execute(job: ClaimedJob, claim: Claim, { abort, ends }: Run): Promise<void> {
-    const timeout = setTimeout(() => abort.abort(new Error('the job’s time is up')), job.expireInSeconds * 1_000);
     // A handler that never ends must not keep a process alive that has stopped.
-    timeout.unref();
+    const timeout = setTimer(() => abort.abort(new Error('the job’s time is up')), job.expireInSeconds * 1_000);
     const attempt = job.retryCount + 1;
     try {
       await this.#handler(this.#describe(job, abort.signal, ends));
@@ -255,7 +257,7 @@ export class QueueRunner {
       else this.#options.logger.warn(fields, 'a job failed and will run again');
       this.#settlements.fail(claim, error instanceof Error ? error.message : String(error), { forGood: isLast });
     } finally {
-      clearTimeout(timeout);
+      timeout.cancel();
     }
   }
 

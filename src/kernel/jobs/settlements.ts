@@ -4,6 +4,7 @@
  * fails: what has run should not run again. Until it arrives the job counts as running.
  */
 import type { PgBoss } from 'pg-boss';
+import { sleep } from '../clock/timers.ts';
 import type { Database } from '../db/database.ts';
 import { isStoreUnavailable } from '../db/sql-errors.ts';
 import { backoffMs } from '../retry/backoff.ts';
@@ -110,7 +111,7 @@ export class Settlements {
           );
           return;
         }
-        await new Promise((resolve) => setTimeout(resolve, backoffMs(attempt, retryBackoff)));
+        await sleep(backoffMs(attempt, retryBackoff));
       }
     }
   }

@@ -2,7 +2,7 @@
  * Lets jobs that an abrupt end of a process interrupted run one at a time in this process, so that the one that is to
  * blame is alone when it ends this one, too. One that lives for ALONE_MS makes room for the next and runs on.
  */
-import { setTimeout as wait } from 'node:timers/promises';
+import { sleep } from '../clock/timers.ts';
 
 const ALONE_MS = 30_000;
 
@@ -24,7 +24,7 @@ export class SuspectQueue {
           () => undefined,
           () => undefined,
         ),
-        wait(this.#aloneMs, undefined, { signal: over.signal, ref: false }).catch(() => undefined),
+        sleep(this.#aloneMs, over.signal, { keepsProcess: false }).catch(() => undefined),
       ]),
     );
     try {

@@ -1,6 +1,7 @@
 /** The command line's end of the operator's socket. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { abortAfter } from '../clock/timers.ts';
 import { nodeHttp } from '../http/node-http.ts';
 import { checkSocketPath } from './operator-socket.ts';
 import {
@@ -42,7 +43,7 @@ async function post(socketPath: string, path: string, text: string): Promise<{ s
     method: 'POST',
     path,
     headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: abortAfter(TIMEOUT_MS),
   });
   try {
     asked.end(text);

@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { setTimer } from '../clock/timers.ts';
 import type { Logger } from '../log/log.ts';
 import { type AllowEntry, allowsAddress, allowsHost } from './allow-list.ts';
 import { classifyAddress } from './classify-address.ts';
@@ -120,7 +121,9 @@ async function findAddresses(hostname: string, lookup: Lookup, timeoutMs: number
   if (family !== 0) return [{ address: hostname, family: family === 6 ? 6 : 4 }];
   // The system's resolver knows no timeout of its own.
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimer(() => late.reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs, {
+    keepsProcess: true,
+  });
   try {
     const found = await Promise.race([lookup(hostname), late.promise]);
     if (found.length === 0) throw new Error('no addresses');
@@ -128,7 +131,7 @@ async function findAddresses(hostname: string, lookup: Lookup, timeoutMs: number
   } catch (cause) {
     throw new OutboundError('unresolvable', `the host ${hostname} could not be resolved; check its name`, { cause });
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
   }
 }
 

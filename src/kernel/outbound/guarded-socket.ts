@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setTimer } from '../clock/timers.ts';
 import type { AddressGuard, OutboundPolicy } from './address-guard.ts';
 import { answerWith } from './answer-with.ts';
 
@@ -17,10 +18,10 @@ export async function openGuardedSocket(
   const lookup = answerWith(await guard.resolve(hostname, port, policy));
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect({ host: hostname, port, lookup });
-  const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimer(() => socket.destroy(new Error(`no connection within ${timeoutMs} ms`)), timeoutMs);
   socket.once('error', reject).once('connect', () => {
     socket.off('error', reject);
     resolve(socket);
   });
-  return promise.finally(() => clearTimeout(timer));
+  return promise.finally(() => timer.cancel());
 }

@@ -1,4 +1,5 @@
 /** Sends what is due on one replica: woken where deliveries were written, and looking for those whose time has come. */
+import { setTimer } from '../clock/timers.ts';
 import type { Worker } from '../http/service-lifecycle.ts';
 import type { Logger } from '../log/log.ts';
 import { createPeriodicWorker } from '../periodic/periodic-worker.ts';
@@ -43,9 +44,9 @@ export function createDispatchWorker<Event>(deps: DispatchWorkerDependencies<Eve
     },
     async drain(timeoutMs) {
       await stopLooking();
-      const late = setTimeout(() => void dispatcher.stop(), timeoutMs);
+      const late = setTimer(() => void dispatcher.stop(), timeoutMs, { keepsProcess: true });
       await dispatcher.drain();
-      clearTimeout(late);
+      late.cancel();
     },
     async stop() {
       await stopLooking();

@@ -1,4 +1,5 @@
 /** One attempt: a POST through the outbound guard, which checks every hop and connects to no address but the one checked. */
+import { abortAfter } from '../clock/timers.ts';
 import { type Outbound, OutboundError, readCapped } from '../outbound/outbound.ts';
 
 /** From the first look-up to the last byte of the answer. */
@@ -26,7 +27,7 @@ export type WebhookSender = (
 export function createWebhookSender(outbound: Pick<Outbound, 'fetch'>, deadlineMs = ANSWER_DEADLINE_MS): WebhookSender {
   const fetch = outbound.fetch('public', { httpsOnly: true });
   return async (url, headers, body, signal) => {
-    const deadline = AbortSignal.timeout(deadlineMs);
+    const deadline = abortAfter(deadlineMs);
     let httpStatus: number | null = null;
     try {
       let target = url;
