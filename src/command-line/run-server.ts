@@ -1,5 +1,6 @@
 /** The server process from its configuration to its end: one service, or all of them in one process. */
 import { join } from 'node:path';
+import { setTimer } from '../kernel/clock/timers.ts';
 import { type Config, loadConfig } from '../kernel/config/config.ts';
 import { exposesPrivateNetwork, PRIVATE_NETWORK_EXPOSED } from '../kernel/config/exposure.ts';
 import type { Database } from '../kernel/db/database.ts';
@@ -106,9 +107,9 @@ async function runUntilStopped(
 /** Past the drain time after a signal the process ends, whatever is left open. */
 function endInTime(config: Config, logger: Logger, stop: StopSignals): void {
   void stop.received.then(() => {
-    setTimeout(() => {
+    setTimer(() => {
       logger.error('the server did not close in time: ending with connections open; turns go on from their last step');
       process.exit(EXIT_FAILURE);
-    }, config.drainMs).unref();
+    }, config.drainMs);
   });
 }

@@ -3,6 +3,7 @@
  * what it opened, one that serves drains. Another one ends the process at once.
  */
 import { constants } from 'node:os';
+import { elapsedMs } from '../kernel/clock/timers.ts';
 import { onStopAsked } from './processes/join-processes.ts';
 
 export interface StopSignals {
@@ -26,11 +27,11 @@ export function listenForStop(): StopSignals {
   let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
   const stop = (signal: NodeJS.Signals): void => {
     if (first !== undefined) return;
-    first = { signal, at: performance.now() };
+    first = { signal, at: elapsedMs() };
     resolve(signal);
   };
   const onSignal = (signal: NodeJS.Signals): void => {
-    const now = performance.now();
+    const now = elapsedMs();
     if (first === undefined) stop(signal);
     else if (now - first.at > ECHO_MS) process.exit(128 + (constants.signals[signal] ?? 0));
   };

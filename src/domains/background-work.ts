@@ -1,5 +1,5 @@
 /** Work that goes on after its caller was answered: a registry may take longer than a caller is kept waiting. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { sleep } from '../kernel/clock/timers.ts';
 import type { Logger } from '../kernel/log/log.ts';
 
 /** It did not end in time, and goes on. */
@@ -30,7 +30,7 @@ export function createBackgroundWork(logger: Pick<Logger, 'error'>): BackgroundW
           done.abort();
         });
       running.add(tracked);
-      const late = wait(timeoutMs, LATE, { signal: done.signal });
+      const late = sleep(timeoutMs, done.signal).then((): typeof LATE => LATE);
       late.catch(() => undefined);
       try {
         const first = await Promise.race([work, late]);
@@ -42,7 +42,7 @@ export function createBackgroundWork(logger: Pick<Logger, 'error'>): BackgroundW
     },
     async idle(timeoutMs) {
       const done = new AbortController();
-      const late = wait(timeoutMs, undefined, { signal: done.signal }).catch(() => undefined);
+      const late = sleep(timeoutMs, done.signal).catch(() => undefined);
       await Promise.race([Promise.all(running), late]);
       done.abort();
     },

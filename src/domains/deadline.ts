@@ -1,4 +1,5 @@
 /** How long callers are kept waiting for a registry. */
+import { elapsedMs } from '../kernel/clock/timers.ts';
 
 export interface Deadline {
   /** At least 1. */
@@ -11,10 +12,10 @@ export const READ_MS = 1_500;
 export const CHANGE_MS = 4_000;
 
 export function startDeadline(ms: number): Deadline {
-  const endMs = performance.now() + ms;
+  const endMs = elapsedMs() + ms;
   return {
     get leftMs() {
-      return Math.max(1, endMs - performance.now());
+      return Math.max(1, endMs - elapsedMs());
     },
   };
 }

@@ -1,4 +1,5 @@
 /** The port, and the server that listens on it if it is ours: what a running server can say of itself over HTTP. */
+import { abortAfter } from '../../kernel/clock/timers.ts';
 import { type Config, publicUrlFor } from '../../kernel/config/config.ts';
 import { CommandError } from '../command-error.ts';
 import { holdPort } from '../hold-port.ts';
@@ -76,7 +77,7 @@ interface Answer {
 
 async function ask(url: string): Promise<Answer> {
   try {
-    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+    const response = await fetch(url, { redirect: 'manual', signal: abortAfter(ANSWER_TIMEOUT_MS) });
     const body: unknown = JSON.parse(await response.text());
     return { status: response.status, body: isObject(body) ? body : undefined };
   } catch (error) {

@@ -1,5 +1,6 @@
 /** Metrics of several processes as one page. */
 import type { Worker } from 'node:cluster';
+import { setTimer } from '../../kernel/clock/timers.ts';
 import { renderSum } from '../../kernel/metrics/metrics.ts';
 import type { Service } from '../service-name.ts';
 import type { FromServing } from './messages.ts';
@@ -35,9 +36,9 @@ export function createMetricsSum(listWorkers: () => readonly Worker[]): MetricsS
       };
       questions.set(id, question);
       for (const worker of workers) worker.send({ type: 'take snapshot', id, service }, () => undefined);
-      const timer = setTimeout(() => question.answered.resolve(), ANSWER_WITHIN_MS);
+      const timer = setTimer(() => question.answered.resolve(), ANSWER_WITHIN_MS, { keepsProcess: true });
       await question.answered.promise;
-      clearTimeout(timer);
+      timer.cancel();
       questions.delete(id);
       return renderSum(question.snapshots);
     },

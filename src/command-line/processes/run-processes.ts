@@ -6,7 +6,7 @@
  * One is started before the rest: what a first start makes (tables, credentials) is made once, and what cannot start says so once.
  */
 import cluster, { type Worker } from 'node:cluster';
-import { setTimeout as wait } from 'node:timers/promises';
+import { elapsedMs, setTimer, sleep } from '../../kernel/clock/timers.ts';
 import { type Config, loadConfig } from '../../kernel/config/config.ts';
 import { createLogger, type Logger } from '../../kernel/log/log.ts';
 import { openLogOutput } from '../../kernel/log/open-log-output.ts';
@@ -105,7 +105,7 @@ class Processes {
   }
 
   #start(): void {
-    const startedMs = performance.now();
+    const startedMs = elapsedMs();
     let worker: Worker;
     try {
       worker = cluster.fork(this.#ports.environment);
@@ -114,9 +114,7 @@ class Processes {
       return;
     }
     worker.on('message', (message: FromServing) => this.#hear(worker, message));
-    worker.once('exit', (code, signal) =>
-      this.#noteEnd(worker, { code, signal, livedMs: performance.now() - startedMs }),
-    );
+    worker.once('exit', (code, signal) => this.#noteEnd(worker, { code, signal, livedMs: elapsedMs() - startedMs }));
     worker.on('error', (error) => {
       // Has none that the system did not start: no end of it will be told.
       if (worker.process.pid !== undefined) return;
@@ -211,7 +209,7 @@ class Processes {
   /** Keeps this process alive meanwhile: the others may all have ended. */
   async #startIn(pauseMs: number): Promise<void> {
     const { signal } = this.#stopping;
-    await wait(pauseMs, undefined, { signal }).catch(() => undefined);
+    await sleep(pauseMs, signal).catch(() => undefined);
     if (!signal.aborted) this.#start();
   }
 
@@ -220,10 +218,10 @@ class Processes {
     const alive = this.#alive();
     if (alive.length === 0) this.#ended.resolve(this.#exitCode);
     for (const worker of alive) tell(worker, { type: 'stop', signal });
-    setTimeout(() => {
+    setTimer(() => {
       this.#exitCode = EXIT_FAILURE;
       for (const worker of this.#alive()) worker.process.kill('SIGKILL');
-    }, this.#options.config.drainMs + KILL_AFTER_MS).unref();
+    }, this.#options.config.drainMs + KILL_AFTER_MS);
   }
 }
 

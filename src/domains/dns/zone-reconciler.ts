@@ -4,6 +4,7 @@
  */
 import pLimit from 'p-limit';
 import type { Clock } from '../../kernel/clock/clock.ts';
+import { sleep } from '../../kernel/clock/timers.ts';
 import type { Executor } from '../../kernel/db/database.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
@@ -189,7 +190,7 @@ async function retryWhileBusy<T>(attempt: () => Promise<T | typeof BUSY>): Promi
   for (let waitedMs = 0; waitedMs < BUSY_LIMIT_MS; waitedMs += BUSY_POLL_MS) {
     const result = await attempt();
     if (result !== BUSY) return result;
-    await new Promise((resolve) => setTimeout(resolve, BUSY_POLL_MS));
+    await sleep(BUSY_POLL_MS);
   }
   throw new Error('another replica has been publishing the zone for too long');
 }

@@ -1,6 +1,6 @@
 /** What an operator is told of the accounts at registries. */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock/clock.ts';
+import { sleep } from '../../kernel/clock/timers.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { VerbHandlers } from '../../kernel/operator/index.ts';
@@ -70,6 +70,6 @@ async function askWithin(
     }
   };
   const answered = new AbortController();
-  const tooLate = wait(timeoutMs, undefined, { signal: answered.signal }).catch(() => undefined);
+  const tooLate = sleep(timeoutMs, answered.signal).catch(() => undefined);
   await Promise.race([ask().finally(() => answered.abort()), tooLate]);
 }

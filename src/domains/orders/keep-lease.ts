@@ -1,4 +1,5 @@
 /** A lease that lasts as long as the work on its order: several commands to a slow registry take longer than any lease should. */
+import { setTicker } from '../../kernel/clock/timers.ts';
 import { workspaceDb } from '../workspace-scope.ts';
 import { LEASE_MS, type OrderDependencies } from './dependencies.ts';
 import type { OrderRow } from './order.ts';
@@ -32,11 +33,10 @@ export async function keepLease<Result>(
       isBeating = false;
     }
   };
-  const timer = setInterval(() => void beat(), leaseBeatMs);
-  timer.unref();
+  const timer = setTicker(() => void beat(), leaseBeatMs);
   try {
     return await work();
   } finally {
-    clearInterval(timer);
+    timer.cancel();
   }
 }

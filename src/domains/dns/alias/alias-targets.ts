@@ -5,6 +5,7 @@ import { getServers } from 'node:dns';
 import { once } from 'node:events';
 import { connect, isIPv6 } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode } from 'dns-packet';
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { classifyAddress } from '../../../kernel/outbound/classify-address.ts';
 
 export type AddressType = 'A' | 'AAAA';
@@ -116,7 +117,7 @@ async function askByUdp({ address, port }: Server, query: Buffer, { isAnswer, ti
     // Only this server's answers are taken in.
     socket.connect(port, address);
     await once(socket, 'connect');
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = abortAfter(timeoutMs);
     socket.send(query);
     for (;;) {
       const [bytes]: Buffer[] = await once(socket, 'message', { signal });
@@ -129,7 +130,7 @@ async function askByUdp({ address, port }: Server, query: Buffer, { isAnswer, ti
 }
 
 async function askByTcp({ address, port }: Server, query: Buffer, timeoutMs: number): Promise<Reply> {
-  const socket = connect({ host: address, port, signal: AbortSignal.timeout(timeoutMs) });
+  const socket = connect({ host: address, port, signal: abortAfter(timeoutMs) });
   try {
     const length = Buffer.alloc(2);
     length.writeUInt16BE(query.length);

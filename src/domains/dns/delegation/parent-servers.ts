@@ -7,6 +7,7 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { type Answer, type DecodedPacket, decode, encode, type StringAnswer } from 'dns-packet';
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { type Delegation, type Delegations, DelegationUnknown } from './delegations.ts';
 
 export interface NameserverAddress {
@@ -59,7 +60,7 @@ async function askServer({ address, port }: NameserverAddress, name: string, tim
       questions: [{ type: 'NS', name }],
       additionals: [{ type: 'OPT', name: '.', ...edns }],
     });
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = abortAfter(timeoutMs);
     socket.send(query);
     for (;;) {
       const [bytes]: Buffer[] = await once(socket, 'message', { signal });

@@ -2,6 +2,7 @@
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, isIPv6, type Server, type Socket } from 'node:net';
+import { setTimer } from '../../../kernel/clock/timers.ts';
 import type { ConnectionTable, Place } from './guard/connection-table.ts';
 
 export interface Listeners {
@@ -113,14 +114,14 @@ function serveConnection(
   { answerTcp, onError, idleTimeoutMs = 5_000 }: ListenOptions,
 ): void {
   // From query to query: a client that sends a byte now and then is disconnected too.
-  const idle = setTimeout(() => socket.destroy(), idleTimeoutMs);
+  const idle = setTimer(() => socket.destroy(), idleTimeoutMs);
   const address = socket.remoteAddress ?? '';
   let unread: Buffer = Buffer.alloc(0);
   let answering = 0;
   /** Those whose answers are being written are among them. */
   let unanswered = 0;
   socket.on('error', () => socket.destroy());
-  socket.on('close', () => clearTimeout(idle));
+  socket.on('close', () => idle.cancel());
   socket.setNoDelay(true);
   const readNext = (): void => {
     while (answering < PIPELINE_LIMIT && unread.length >= 2 && !socket.destroyed) {
@@ -132,7 +133,7 @@ function serveConnection(
       if (unread.length < 2 + length) break;
       const message = unread.subarray(2, 2 + length);
       unread = unread.subarray(2 + length);
-      idle.refresh();
+      idle.restart();
       answering += 1;
       unanswered += 1;
       place.setBusy();
@@ -161,7 +162,7 @@ function serveConnection(
       const isTaken = socket.write(Buffer.concat([length, part]));
       if (!isTaken && !Buffer.isBuffer(answer)) await drained(socket);
       if (socket.destroyed) return;
-      if (!Buffer.isBuffer(answer)) idle.refresh();
+      if (!Buffer.isBuffer(answer)) idle.restart();
     }
     readNext();
   };

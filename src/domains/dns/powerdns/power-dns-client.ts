@@ -5,9 +5,9 @@
  * go through one queue, one at a time. A transient failure is retried, each time from the end of the queue, so that a failing
  * zone keeps no other waiting. Other replicas and programs write too, hence both.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { Agent, type Dispatcher, request } from 'undici';
+import { abortAfter, sleep } from '../../../kernel/clock/timers.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
 
 export interface PowerDnsLogger {
@@ -104,7 +104,7 @@ export class PowerDnsClient {
         logger.warn({ err: error, path, attempt: count }, 'PowerDNS failed; it is asked again');
       }
       const delayMs = backoffMs(count, { firstMs: firstRetryMs, longestMs: LONGEST_RETRY_MS });
-      await wait(delayMs, undefined, { signal: this.#stopping.signal });
+      await sleep(delayMs, this.#stopping.signal);
       if (await options.isDone?.()) return undefined;
     }
   }
@@ -117,7 +117,7 @@ export class PowerDnsClient {
 
   async #exchange(method: Method, path: string, body?: object): Promise<{ status: number; text: string }> {
     const { apiKey, timeoutMs = 15_000 } = this.#options;
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(timeoutMs)]);
+    const signal = AbortSignal.any([this.#stopping.signal, abortAfter(timeoutMs)]);
     try {
       // Redirects are not followed: the key is for this server alone.
       const answer = await request(this.#base + path, {

@@ -1,4 +1,5 @@
 /** The clearinghouse's service of notices (CNIS, RFC 9361 6.3): one document a lookup key, over HTTPS, with a name and a password. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { type Outbound, OutboundError, readCapped } from '../../../kernel/outbound/outbound.ts';
 import { type NoticeService, NoticeUnavailable } from '../claims-notices.ts';
 import { EppFault } from '../epp/epp-fault.ts';
@@ -48,7 +49,7 @@ async function look<Found>(
 ): Promise<Found> {
   // The operator named the address: it may be in a network of its own.
   const fetch = outbound.fetch('private', { httpsOnly: true, maxRedirects: 0 });
-  const deadline = AbortSignal.timeout(deadlineMs);
+  const deadline = abortAfter(deadlineMs);
   try {
     const credential = Buffer.from(`${user}:${await password()}`).toString('base64');
     const response = await fetch(`${url}/${lookupKey}.xml`, {

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
+import { abortAfter } from '../../../../kernel/clock/timers.ts';
 import { findTsig } from '../read-query.ts';
 import type { SecondaryOptions } from './secondaries.ts';
 import { checkTsig, signRequest, tsigErrors } from './tsig.ts';
@@ -32,7 +33,7 @@ export async function askSecondary(
   const plain = writeQuestion(question);
   const { message, mac } = key === undefined ? { message: plain, mac: undefined } : signRequest(plain, key, nowSeconds);
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = abortAfter(timeoutMs);
   try {
     if (isIPv6(address) === isIPv6(host) && host !== '0.0.0.0' && host !== '::') {
       socket.bind(0, host);

@@ -8,6 +8,7 @@
  */
 import { once } from 'node:events';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { setTimer } from '../../../../kernel/clock/timers.ts';
 import { mintId } from '../../../../kernel/ids/ids.ts';
 import { endsSession, isSuccess } from '../../result-codes.ts';
 import { commandElement, type EppCommand, helloElement } from '../commands/command.ts';
@@ -84,7 +85,7 @@ export class EppConnection {
     // The greeting may come with the last bytes of the handshake, so it is awaited before.
     const greeted = connection.#nextFrame();
     greeted.catch(() => undefined);
-    const timer = setTimeout(
+    const timer = setTimer(
       () => connection.cut(new Error(`no session within ${connectTimeoutMs} ms`)),
       connectTimeoutMs,
     );
@@ -98,7 +99,7 @@ export class EppConnection {
       connection.cut(error instanceof Error ? error : new Error(String(error)));
       throw error;
     } finally {
-      clearTimeout(timer);
+      timer.cancel();
       signal.removeEventListener('abort', abort);
     }
   }
@@ -194,14 +195,14 @@ export class EppConnection {
 
   async #send(frame: Buffer): Promise<Buffer> {
     const answer = this.#nextFrame();
-    const timer = setTimeout(() => {
+    const timer = setTimer(() => {
       this.cut(new Error(`nothing came within ${this.#commandTimeoutMs} ms`));
     }, this.#commandTimeoutMs);
     this.#socket.write(frame);
     try {
       return await answer;
     } finally {
-      clearTimeout(timer);
+      timer.cancel();
     }
   }
 

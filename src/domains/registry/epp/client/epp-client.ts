@@ -10,8 +10,8 @@
  * A registry that ends the session because it has had too many commands or sessions (2502) is left alone for a while, which grows with
  * each time that it says so.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../../../kernel/clock/clock.ts';
+import { elapsedMs, setTimer, sleep } from '../../../../kernel/clock/timers.ts';
 import type { Logger } from '../../../../kernel/log/log.ts';
 import { backoffMs } from '../../../../kernel/retry/backoff.ts';
 import type { CommandAllowance } from '../../turns/command-allowance.ts';
@@ -84,7 +84,7 @@ export class EppClient {
   async services(timeoutMs: number = this.#options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS): Promise<AgreedServices> {
     if (this.#hasGivenUp()) throw this.#notSent(`no connection within ${timeoutMs} ms, ${UNAWAITED}`);
     const done = new AbortController();
-    const tooLate = wait(timeoutMs, undefined, { signal: AbortSignal.any([done.signal, this.#stopping.signal]) });
+    const tooLate = sleep(timeoutMs, AbortSignal.any([done.signal, this.#stopping.signal]));
     try {
       return await Promise.race([this.#services.promise, tooLate.then(() => this.#failLate(timeoutMs))]);
     } catch (error) {
@@ -107,11 +107,15 @@ export class EppClient {
     const { stopGraceMs = 5_000 } = this.#options;
     this.#stopping.abort();
     for (const job of this.#queue.drain()) job.settle(new CommandNotSent('the client is stopping'));
-    const timer = setTimeout(() => {
-      for (const connection of this.#connections) connection.cut(new Error('the client is stopping'));
-    }, stopGraceMs);
+    const timer = setTimer(
+      () => {
+        for (const connection of this.#connections) connection.cut(new Error('the client is stopping'));
+      },
+      stopGraceMs,
+      { keepsProcess: true },
+    );
     await Promise.all(this.#sessions);
-    clearTimeout(timer);
+    timer.cancel();
   }
 
   /** Throws `CommandNotSent` or `AnswerLost`. An answer is an answer, whatever its code. */
@@ -137,17 +141,21 @@ export class EppClient {
           if (job.isSettled) return;
           job.isSettled = true;
           this.#queue.remove(job);
-          clearTimeout(queueTimer);
-          clearTimeout(answerTimer);
+          queueTimer.cancel();
+          answerTimer?.cancel();
           signal?.removeEventListener('abort', giveUp);
           if (result instanceof Error) reject(result);
           else resolve(result);
         },
       };
-      const queueTimer = setTimeout(() => {
-        job.isLate = true;
-        if (!job.isInFlight) job.settle(this.#notInTime(queueTimeoutMs));
-      }, queueTimeoutMs);
+      const queueTimer = setTimer(
+        () => {
+          job.isLate = true;
+          if (!job.isInFlight) job.settle(this.#notInTime(queueTimeoutMs));
+        },
+        queueTimeoutMs,
+        { keepsProcess: true },
+      );
       const giveUp = () => {
         job.isLate = true;
         if (!job.isInFlight) job.settle(new TurnNotCome(NOT_WANTED));
@@ -157,12 +165,13 @@ export class EppClient {
       const answerTimer =
         timeoutMs === undefined
           ? undefined
-          : setTimeout(
+          : setTimer(
               () =>
                 job.settle(
                   job.tries === 0 ? this.#notInTime(timeoutMs) : this.#notSent(`no answer within ${timeoutMs} ms`),
                 ),
               timeoutMs,
+              { keepsProcess: true },
             );
       this.#queue.add(job);
     });
@@ -171,7 +180,7 @@ export class EppClient {
   /** Away for as long as a command waits: further ones would wait for nothing, and keep others' work waiting with them. */
   #hasGivenUp(): boolean {
     const { queueTimeoutMs = QUEUE_TIMEOUT_MS } = this.#options;
-    return this.#awaySince !== undefined && performance.now() - this.#awaySince > queueTimeoutMs;
+    return this.#awaySince !== undefined && elapsedMs() - this.#awaySince > queueTimeoutMs;
   }
 
   /** Where there are sessions, others were served first. */
@@ -217,10 +226,8 @@ export class EppClient {
         logger.warn({ err: error, host, failures }, 'no session with the registry');
       }
       failures += 1;
-      if (this.#connections.size === 0) this.#awaySince ??= performance.now();
-      await wait(limits > 0 ? this.#limitDelayMs(limits) : this.#delayMs(failures), undefined, {
-        signal: stopping,
-      }).catch(() => undefined);
+      if (this.#connections.size === 0) this.#awaySince ??= elapsedMs();
+      await sleep(limits > 0 ? this.#limitDelayMs(limits) : this.#delayMs(failures), stopping).catch(() => undefined);
     }
   }
 
@@ -257,8 +264,8 @@ export class EppClient {
   /** The next job whose turn it is; undefined when the signal is aborted or the time is up first. */
   async #takeJob(signal: AbortSignal, timeoutMs: number): Promise<Job | undefined> {
     const { allowance, turnLookMs = 500 } = this.#options;
-    const endMs = performance.now() + timeoutMs;
-    for (let leftMs = timeoutMs; leftMs > 0 && !signal.aborted; leftMs = endMs - performance.now()) {
+    const endMs = elapsedMs() + timeoutMs;
+    for (let leftMs = timeoutMs; leftMs > 0 && !signal.aborted; leftMs = endMs - elapsedMs()) {
       await this.#queue.wait(signal, leftMs);
       if (signal.aborted) break;
       const { first } = this.#queue;
@@ -268,7 +275,7 @@ export class EppClient {
       if (againMs === undefined) {
         const job = this.#queue.shift();
         if (job !== undefined) return job;
-      } else await wait(Math.min(againMs, turnLookMs), undefined, { signal }).catch(() => undefined);
+      } else await sleep(Math.min(againMs, turnLookMs), signal).catch(() => undefined);
     }
     this.#queue.passOn();
     return undefined;

@@ -1,3 +1,4 @@
+import { setTimer } from '../../../../kernel/clock/timers.ts';
 import type { EppCommand } from '../commands/command.ts';
 import type { Response } from '../commands/response.ts';
 
@@ -58,13 +59,12 @@ export class JobQueue {
     if (signal.aborted || this.#jobs.length > 0) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
-        clearTimeout(timer);
+        timer.cancel();
         signal.removeEventListener('abort', done);
         this.#waiters.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, timeoutMs);
-      timer.unref();
+      const timer = setTimer(done, timeoutMs);
       signal.addEventListener('abort', done);
       this.#waiters.add(done);
     });

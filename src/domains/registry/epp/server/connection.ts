@@ -1,7 +1,7 @@
 /** One connection: frames in, answers out, one after the other; a connection that stalls is closed. */
 import { once } from 'node:events';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
+import { setTimer, sleep, type Timer } from '../../../../kernel/clock/timers.ts';
 import { encodeFrame, FrameError, FrameReader } from '../frames.ts';
 import { EppSession, type SessionOptions } from './session.ts';
 
@@ -35,7 +35,7 @@ export async function serveConnection(socket: TLSSocket, options: ConnectionOpti
         if (answer === undefined) continue;
         const { xml, ends, delivery } = answer;
         if (delivery?.kind === 'cut') return void socket.destroy();
-        if (delivery?.kind === 'slow') await wait(delivery.delayMs, undefined, { signal: closed.signal });
+        if (delivery?.kind === 'slow') await sleep(delivery.delayMs, closed.signal);
         await send(socket, delivery?.kind === 'altered' ? delivery.alter(xml) : xml);
         if (ends) {
           session.close();
@@ -65,16 +65,16 @@ function send(socket: TLSSocket, xml: string): Promise<void> {
 
 /** Lets the client read the last answer: closing at once, with bytes of it unread, would discard the answer. */
 async function hangUp(socket: TLSSocket, timeoutMs: number): Promise<void> {
-  const timer = setTimeout(() => socket.destroy(), timeoutMs);
+  const timer = setTimer(() => socket.destroy(), timeoutMs);
   socket.resume();
   socket.end();
-  await once(socket, 'close').finally(() => clearTimeout(timer));
+  await once(socket, 'close').finally(() => timer.cancel());
 }
 
 /** One timer at a time. */
 class Deadline {
   readonly #expire: (reason: string) => void;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #reason = '';
 
   constructor(expire: (reason: string) => void) {
@@ -85,8 +85,7 @@ class Deadline {
   set(ms: number, reason: string): void {
     this.clear();
     this.#reason = reason;
-    this.#timer = setTimeout(() => this.#expire(reason), ms);
-    this.#timer.unref();
+    this.#timer = setTimer(() => this.#expire(reason), ms);
   }
 
   /** Keeps a running timer of the same reason, so that slow bytes do not postpone the timeout. */
@@ -95,7 +94,7 @@ class Deadline {
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#timer = undefined;
   }
 }
