@@ -3,6 +3,7 @@
  * token. Private keys rest sealed in the store; every replica reads the same rows.
  */
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
+import { elapsedMs } from '../../kernel/clock/timers.ts';
 import type { Database, Executor, Transaction } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
@@ -46,12 +47,12 @@ export function createSigningKeys(db: Database, vault: Vault): SigningKeys {
   let current: (SigningKey & { until: number }) | undefined;
   return {
     async signer(tx) {
-      if (current !== undefined && current.until > performance.now()) return current;
+      if (current !== undefined && current.until > elapsedMs()) return current;
       const row = (await listKeys(tx))[0] ?? (await addSigningKey(tx, vault));
       const signer = { kid: row.kid, key: await openPrivateKey(row, vault) };
       // Not before: a key that this transaction made is gone if it rolls back.
       tx.afterCommit(() => {
-        current = { ...signer, until: performance.now() + SIGNER_TTL_MS };
+        current = { ...signer, until: elapsedMs() + SIGNER_TTL_MS };
       });
       return signer;
     },

@@ -4,6 +4,7 @@
  */
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { abortAfter } from '../../kernel/clock/timers.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { type Outbound, OutboundError, readCapped } from '../../kernel/outbound/outbound.ts';
 import { type OAuthClient, readClientMetadata } from './client.ts';
@@ -37,7 +38,7 @@ export function createClientDocuments({ outbound }: { readonly outbound: Outboun
   async function fetchJson(address: string): Promise<{ readonly value: unknown; readonly headers: Headers }> {
     const response = await guarded(address, {
       headers: { accept: 'application/json' },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: abortAfter(TIMEOUT_MS),
     });
     if (response.status !== 200) {
       await response.body?.cancel();

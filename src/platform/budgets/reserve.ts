@@ -8,7 +8,7 @@
  *
  * The first call of a turn is reserved for by the statement that starts the turn (`reserveNamedSql`), where there is room.
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { elapsedMs, sleep } from '../../kernel/clock/timers.ts';
 import type { Executor } from '../../kernel/db/database.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import { priceUsage } from '../models/index.ts';
@@ -53,7 +53,7 @@ export function priceWorstCase(modelId: string, inputTokens: number, outputToken
  */
 export async function reserveBudgets(db: Executor, reservation: Reservation): Promise<boolean> {
   const { amountMicros, signal, waitMs = DEFAULT_WAIT_MS } = reservation;
-  const deadline = performance.now() + waitMs;
+  const deadline = elapsedMs() + waitMs;
   for (let attempt = 1; ; attempt += 1) {
     signal?.throwIfAborted();
     // What costs nothing needs no room, only a budget that is not spent.
@@ -64,7 +64,7 @@ export async function reserveBudgets(db: Executor, reservation: Reservation): Pr
     throwIfSpent(budgets);
     if (tried === undefined || budgets.length === 0) return false;
     const [budget] = budgets;
-    if (budget !== undefined && performance.now() >= deadline) throw budgetExceeded(budget, 'reserved');
+    if (budget !== undefined && elapsedMs() >= deadline) throw budgetExceeded(budget, 'reserved');
     await wait(backoffMs(attempt, POLL), signal);
   }
 }
@@ -84,7 +84,7 @@ export async function guardBudgets(
 
 async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
   try {
-    await delay(ms, undefined, signal === undefined ? {} : { signal });
+    await sleep(ms, signal);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

@@ -1,4 +1,5 @@
 /** Messaging channels at work on one replica: what comes in begins turns, what turns answer goes out. */
+import { setTimer } from '../../kernel/clock/timers.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Worker } from '../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -66,7 +67,7 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
   const wakeSends = (waitMs: number) => {
     if (waitMs <= 0) sends.wake();
     // What is being sent, or paused for longer, has its own end.
-    else if (waitMs < SEND_INTERVAL_MS) setTimeout(() => sends.wake(), waitMs).unref();
+    else if (waitMs < SEND_INTERVAL_MS) setTimer(() => sends.wake(), waitMs);
   };
   const planner = createPlanner({ ...parts, onPlanned: wakeSends });
   const dispatcher = createChatDispatcher({

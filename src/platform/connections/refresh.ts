@@ -1,7 +1,7 @@
 /** Refreshes credentials: one attempt at a time of each, over all replicas. */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import { untilAborted } from '../../kernel/cancellation/until-aborted.ts';
+import { sleep } from '../../kernel/clock/timers.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { isStorageFault } from '../../kernel/http/storage-faults.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -92,7 +92,7 @@ async function refreshOnce(
     if (state.credential_id !== credentialId) return undefined;
     if (state.status !== 'active') return ENDED;
     if (state.is_over) await settleLapsed(db, id, credentialId);
-    else if (state.is_under_way) await wait(LOOK_MS);
+    else if (state.is_under_way) await sleep(LOOK_MS);
     else return NOT_YET;
   }
 }
@@ -180,7 +180,7 @@ async function keep(deps: RefreshDependencies, db: TenantDb, renewal: Renewal): 
       return await revokeUnwanted(deps, endpoint, renewal.row.revocation_endpoint, credential);
     } catch (error) {
       if (!isStorageFault(error) || attempts === KEEP_ATTEMPTS) throw error;
-      await wait(KEEP_AGAIN_MS);
+      await sleep(KEEP_AGAIN_MS);
     }
   }
 }

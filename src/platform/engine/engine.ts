@@ -1,4 +1,5 @@
 /** The one engine behind every surface that starts a turn. Owns the turns that this replica executes. */
+import { sleep } from '../../kernel/clock/timers.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { EventSource } from '../../kernel/http/event-stream.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
@@ -262,7 +263,7 @@ export function createEngine(deps: EngineDependencies): Engine {
   }
 
   async function waitForTurns(timeoutMs: number): Promise<void> {
-    const timeout = new Promise((resolve) => setTimeout(resolve, timeoutMs).unref());
+    const timeout = sleep(timeoutMs, undefined, { keepsProcess: false });
     await Promise.race([timeout, Promise.all([...live.values()].map((turn) => turn.done))]);
   }
 

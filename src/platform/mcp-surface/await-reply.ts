@@ -1,5 +1,6 @@
 /** A turn as the caller of a tool hears of it: its reply in one piece, and on the way what was said so far. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { setTicker, setTimer } from '../../kernel/clock/timers.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { type Engine, getRun } from '../engine/index.ts';
 import { tenantDb } from '../store/tenant-db.ts';
@@ -24,7 +25,7 @@ export async function awaitReply(
   const { run } = segment;
   const said = new AnswerText();
   const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort('waited'), waitMs);
+  const timer = setTimer(() => patience.abort('waited'), waitMs, { keepsProcess: true });
   const stop = report === undefined ? undefined : startReports(run.id, said, report);
   try {
     const answered = await collectAnswer(engine, segment, AbortSignal.any([gone, patience.signal]), said);
@@ -42,7 +43,7 @@ export async function awaitReply(
     if (status === 'cancelled') return replyOf(run, status, ['The turn was cancelled.']);
     return status === 'failed' ? replyOf(run, status, [`The turn failed: ${error.message}`]) : goesOn(segment);
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     stop?.();
   }
 }
@@ -61,7 +62,7 @@ function startReports(runId: string, said: AnswerText, report: (message: string)
   let told = '';
   let silent = 0;
   report(`The turn ${runId} has begun.`);
-  const timer = setInterval(() => {
+  const timer = setTicker(() => {
     const text = said.text.slice(-PROGRESS_CHARS).toWellFormed();
     silent += 1;
     if (text === told && silent < SAY_SOMETHING_AFTER) return;
@@ -69,5 +70,5 @@ function startReports(runId: string, said: AnswerText, report: (message: string)
     told = text;
     report(text === '' ? `The turn ${runId} goes on.` : text);
   }, PROGRESS_EVERY_MS);
-  return () => clearInterval(timer);
+  return () => timer.cancel();
 }

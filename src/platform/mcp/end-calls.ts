@@ -2,6 +2,7 @@
  * Ends the sessions of calls that nobody waits for any more: their runs were cancelled or ended otherwise while a person was
  * asked, or have the result. Done by whichever replica looks first; a server is told once more where that one dies meanwhile.
  */
+import { abortAfter } from '../../kernel/clock/timers.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
 import type { CallDependencies } from './call-tool.ts';
@@ -60,7 +61,7 @@ async function findEndpoint(
   const { project_id: projectId, smith_id: smithId, server_id: serverId, revision } = ended;
   const server = await findServer(home, serverId);
   if (server?.revision !== revision) return undefined;
-  const owner = { projectId, smithId, serverId, signal: AbortSignal.timeout(FIND_MS) };
+  const owner = { projectId, smithId, serverId, signal: abortAfter(FIND_MS) };
   const access = server.auth_kind === 'oauth' ? await deps.signIn.findAccess(owner) : undefined;
   return openEndpoint(deps.vault, projectId, server, access?.kind === 'token' ? access.token : undefined);
 }

@@ -1,4 +1,5 @@
 /** Questions of servers to a person, in both revisions of the protocol. */
+import { setTimer } from '../../kernel/clock/timers.ts';
 import type { JsonObject } from '../tables.ts';
 import type { ToolAnswer, ToolQuestion } from '../tools/tool.ts';
 import type { Elicit, InputRequired } from './client/connection.ts';
@@ -103,7 +104,7 @@ export class HeldCall<Result> {
   #ask({ message, requestedSchema }: Elicitation): ReturnType<Elicit> {
     const answered = Promise.withResolvers<Awaited<ReturnType<Elicit>>>();
     this.#answer = answered.resolve;
-    const timer = setTimeout(() => answered.resolve({ action: 'cancel' }), HELD_MS).unref();
+    const timer = setTimer(() => answered.resolve({ action: 'cancel' }), HELD_MS);
     const over = this.#work.then(
       () => {},
       () => {},
@@ -115,6 +116,6 @@ export class HeldCall<Result> {
       hold: { over, end: () => this.end() },
       expiresAt: new Date(Date.now() + HELD_MS),
     });
-    return answered.promise.finally(() => clearTimeout(timer));
+    return answered.promise.finally(() => timer.cancel());
   }
 }

@@ -5,7 +5,7 @@ import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fa
 import { type OpenAiBehaviour, type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { makeInstance } from '../../../test/support/schemas.ts';
 import { openWaysOut } from '../../../test/support/ways-out.ts';
-import { createManualClock } from '../../kernel/clock/clock.ts';
+import { createManualClock, type ManualClock, runWithClock } from '../../kernel/clock/clock.ts';
 import { type ChatModel, callModel, type ModelCall, ModelCallError, openModel } from './index.ts';
 
 const waysOut = openWaysOut();
@@ -47,9 +47,8 @@ async function run(model: ChatModel, call: Partial<ModelCall> = {}) {
 }
 
 /** Stands still until it is moved. */
-function makeClock() {
-  const clock = createManualClock(new Date(0));
-  return { ...clock, nowMs: () => clock.now().getTime() };
+function makeClock(): ManualClock {
+  return createManualClock(new Date(0));
 }
 
 function failureOf(error: unknown): [kind: string, attempts: number] {
@@ -101,7 +100,9 @@ describe('an answer that is asked for buffered', () => {
     openai.respondWith({ type: 'answer', deltas: ['Slow', 'ly.'], delayMs: 100 });
     const count = openai.requests.length;
     const clock = makeClock();
-    const outcome = run(await open(), { limits: { connectTimeoutMs: 50, idleTimeoutMs: 50 }, clock });
+    const model = await open();
+    const limits = { connectTimeoutMs: 50, idleTimeoutMs: 50 };
+    const outcome = runWithClock(clock, () => run(model, { limits }));
     await openai.waitForRequests(count + 1);
     clock.advance(100);
     assert.deepEqual((await outcome).deltas, ['Slowly.']);
@@ -135,7 +136,8 @@ describe('a buffered answer that fails', () => {
     openai.respondWith({ type: 'hang_before_headers' });
     const count = openai.requests.length;
     const clock = makeClock();
-    const outcome = run(await open(), { limits: { bufferedTimeoutMs: 200 }, clock });
+    const model = await open();
+    const outcome = runWithClock(clock, () => run(model, { limits: { bufferedTimeoutMs: 200 } }));
     await openai.waitForRequests(count + 1);
     clock.advance(200);
     const { error } = await outcome;
@@ -148,7 +150,8 @@ describe('a buffered answer that fails', () => {
     openai.respondWith({ type: 'hang_before_headers' });
     const count = openai.requests.length;
     const controller = new AbortController();
-    const outcome = run(await open(), { signal: controller.signal, clock: makeClock() });
+    const model = await open();
+    const outcome = runWithClock(makeClock(), () => run(model, { signal: controller.signal }));
     await openai.waitForRequests(count + 1);
     controller.abort(new Error('cancelled by the user'));
     assert.match(String((await outcome).error), /cancelled by the user/);

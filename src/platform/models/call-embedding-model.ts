@@ -1,9 +1,9 @@
 import type { EmbeddingModelV4, EmbeddingModelV4CallOptions } from '@ai-sdk/provider';
-import { systemClock, type Timers } from '../../kernel/clock/clock.ts';
+import { setTimer } from '../../kernel/clock/timers.ts';
 import { DEFAULT_MODEL_CALL_LIMITS, type ModelCallLimits } from './call-model.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
 import { nameModel } from './model-identity.ts';
-import { planRetry, sleep } from './retry-plan.ts';
+import { pause, planRetry } from './retry-plan.ts';
 
 export interface EmbeddingCall {
   readonly model: EmbeddingModelV4;
@@ -15,8 +15,6 @@ export interface EmbeddingCall {
   readonly limits?: Partial<ModelCallLimits> | undefined;
   /** Rejects when the signal is aborted. Replaced in tests. */
   readonly sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<void>) | undefined;
-  /** For the time limit. Replaced in tests. */
-  readonly timers?: Timers | undefined;
 }
 
 export interface EmbeddingCallResult {
@@ -37,12 +35,12 @@ export async function callEmbeddingModel(call: EmbeddingCall): Promise<Embedding
     if ('embeddings' in outcome) return outcome;
     const delayMs = planRetry(outcome, attempt, limits, Math.random);
     if (delayMs === undefined) throw makeModelCallError(call.model, outcome, attempt);
-    await (call.sleep ?? sleep)(delayMs, call.signal);
+    await (call.sleep ?? pause)(delayMs, call.signal);
   }
 }
 
 async function attemptCall(call: EmbeddingCall, timeoutMs: number): Promise<EmbeddingCallResult | Failure> {
-  const { model, values, dimensions, signal, timers = systemClock } = call;
+  const { model, values, dimensions, signal } = call;
   signal?.throwIfAborted();
   const request = new AbortController();
   const stopped = Promise.withResolvers<never>();
@@ -51,7 +49,7 @@ async function attemptCall(call: EmbeddingCall, timeoutMs: number): Promise<Embe
     request.abort(reason);
   };
   const onAbort = () => stop(signal?.reason);
-  const timer = timers.setTimer(() => stop(TIMED_OUT), timeoutMs);
+  const timer = setTimer(() => stop(TIMED_OUT), timeoutMs, { keepsProcess: true });
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     const options = { values: [...values], abortSignal: request.signal, ...chooseDimensions(model, dimensions) };

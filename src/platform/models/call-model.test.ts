@@ -5,7 +5,7 @@ import { type AnthropicUpstream, startAnthropicUpstream } from '../../../test/fa
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
 import { makeInstance } from '../../../test/support/schemas.ts';
 import { openWaysOut } from '../../../test/support/ways-out.ts';
-import { createManualClock } from '../../kernel/clock/clock.ts';
+import { createManualClock, type ManualClock, runWithClock } from '../../kernel/clock/clock.ts';
 import { type ChatModel, callModel, type ModelCall, ModelCallError, openModel, type RetryNotice } from './index.ts';
 import { adaptSdkModel } from './sdk-model.ts';
 
@@ -86,9 +86,8 @@ async function run(model: ChatModel, call: Partial<ModelCall> = {}): Promise<Out
 }
 
 /** Stands still until it is moved. */
-function makeClock() {
-  const clock = createManualClock(new Date(0));
-  return { ...clock, nowMs: () => clock.now().getTime() };
+function makeClock(): ManualClock {
+  return createManualClock(new Date(0));
 }
 
 /** The model, each part of its answer read by itself; `happen` is called whenever a part is waited for, with the text before it. */
@@ -370,7 +369,8 @@ describe('a silent upstream', () => {
       const count = openai.requests.length;
       openai.respondWith({ type: 'hang_before_headers' });
       const clock = makeClock();
-      const outcome = run(await open(provider), { limits: { connectTimeoutMs: 600 }, clock });
+      const model = await open(provider);
+      const outcome = runWithClock(clock, () => run(model, { limits: { connectTimeoutMs: 600 } }));
       await openai.waitForRequests(count + 1);
       clock.advance(600);
       const { error } = await outcome;
@@ -387,7 +387,7 @@ describe('a silent upstream', () => {
       const fallSilent = () => setImmediate(() => clock.advance(600));
       onHeaders = fallSilent;
       const model = whenReading(await open(provider), fallSilent);
-      const { error } = await run(model, { limits: { connectTimeoutMs: 600 }, clock });
+      const { error } = await runWithClock(clock, () => run(model, { limits: { connectTimeoutMs: 600 } }));
       assertFailure(error, 'timeout');
       assert.equal(await openai.requests.at(-1)?.closed, 'client');
     });
@@ -400,7 +400,7 @@ describe('a silent upstream', () => {
       const model = whenReading(await open(provider), (text) => {
         if (text === 'One') setImmediate(() => clock.advance(600));
       });
-      const { error, text } = await run(model, { limits: { idleTimeoutMs: 600 }, clock });
+      const { error, text } = await runWithClock(clock, () => run(model, { limits: { idleTimeoutMs: 600 } }));
       assert.match(assertFailure(error, 'timeout').message, /fell silent/);
       assert.equal(text, 'One');
       assert.equal(await openai.requests.at(-1)?.closed, 'client');
@@ -411,12 +411,11 @@ describe('a silent upstream', () => {
     test(`of ${provider} is no timeout while parts keep coming, when the whole takes longer than the limit`, async () => {
       openai.respondWith({ type: 'answer', deltas: ['a', 'b', 'c', 'd', 'e', 'f'] });
       const clock = makeClock();
-      const startMs = clock.nowMs();
       const model = whenReading(await open(provider), () => clock.advance(900));
-      const { error, text } = await run(model, { limits: { idleTimeoutMs: 1_000 }, clock });
+      const { error, text } = await runWithClock(clock, () => run(model, { limits: { idleTimeoutMs: 1_000 } }));
       assert.equal(error, undefined);
       assert.equal(text, 'abcdef');
-      assert.ok(clock.nowMs() - startMs >= 6 * 900);
+      assert.ok(clock.elapsedMs() >= 6 * 900);
     });
   }
 
@@ -426,11 +425,12 @@ describe('a silent upstream', () => {
       let text = '';
       const clock = makeClock();
       const model = whenReading(await open(provider), () => {});
-      const call = { model, options: OPTIONS, limits: { idleTimeoutMs: 1_000 }, clock };
-      await callModel(call, async (parts) => {
+      const call = { model, options: OPTIONS, limits: { idleTimeoutMs: 1_000 } };
+      const take = async (parts: readonly LanguageModelV4StreamPart[]) => {
         for (const part of parts) if (part.type === 'text-delta') text += part.delta;
         clock.advance(1_200);
-      });
+      };
+      await runWithClock(clock, () => callModel(call, take));
       assert.equal(text, 'ab');
     });
   }
@@ -453,9 +453,7 @@ describe('an abort', () => {
         const model = whenReading(await open(provider), (text) => {
           if (when === 'before content' || text === 'One') setImmediate(abort);
         });
-        // It stands still.
-        const clock = makeClock();
-        const outcome = run(model, { signal: controller.signal, clock });
+        const outcome = runWithClock(makeClock(), () => run(model, { signal: controller.signal }));
         await openai.waitForRequests(count + 1);
         if (when === 'before headers') abort();
         const { error } = await outcome;

@@ -3,8 +3,8 @@ import { ANSWER_CALLS_MAX, ANSWER_CHARS_MAX } from './answer-limits.ts';
 import { demandsStream } from './buffered-answer.ts';
 import type { ChatModel } from './chat-model.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
-import { planRetry, type RetryLimits, sleep } from './retry-plan.ts';
-import { type StopReason, type StreamClock, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
+import { pause, planRetry, type RetryLimits } from './retry-plan.ts';
+import { type StopReason, type UpstreamLimits, UpstreamStream } from './upstream-stream.ts';
 
 export interface ModelCallLimits extends UpstreamLimits, RetryLimits {
   /** Until an answer that was asked for in one piece is there: providers send nothing before its end. */
@@ -47,8 +47,6 @@ export interface ModelCall {
   readonly random?: (() => number) | undefined;
   /** Wall time in milliseconds. */
   readonly now?: (() => number) | undefined;
-  /** What the upstream's silence is measured by. Replaced in tests. */
-  readonly clock?: StreamClock | undefined;
 }
 
 /** Parts that carry nothing of the answer: after them alone the call can still be made again unseen. */
@@ -81,7 +79,6 @@ export async function callModel(call: ModelCall, take: TakeParts): Promise<void>
     const upstream = new UpstreamStream(
       buffered ? { ...limits, connectTimeoutMs: limits.bufferedTimeoutMs } : limits,
       call.signal,
-      call.clock,
     );
     const answer = new AnswerParts(call);
     let refusal: { readonly reason: unknown } | undefined;
@@ -116,7 +113,7 @@ export async function callModel(call: ModelCall, take: TakeParts): Promise<void>
     const delayMs = answer.begun ? undefined : planRetry(failure, attempt, limits, call.random ?? Math.random);
     if (delayMs === undefined) throw makeModelCallError(call.model, failure, attempt);
     call.onRetry?.({ attempt, delayMs, kind: failure.kind, status: failure.status });
-    await (call.sleep ?? sleep)(delayMs, call.signal);
+    await (call.sleep ?? pause)(delayMs, call.signal);
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../../../test/fakes/openai-upstream.ts';
-import { createManualClock } from '../../kernel/clock/clock.ts';
+import { createManualClock, runWithClock } from '../../kernel/clock/clock.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import {
   callEmbeddingModel,
@@ -202,7 +202,7 @@ describe('a call', () => {
     upstream.respondWith({ type: 'hang_before_headers' });
     const count = upstream.requests.length;
     const clock = createManualClock(new Date(0));
-    const asked = call({ limits: { connectTimeoutMs: 100 }, timers: clock });
+    const asked = runWithClock(clock, () => call({ limits: { connectTimeoutMs: 100 } }));
     await upstream.waitForRequests(count + 1);
     clock.advance(100);
     await assert.rejects(asked, failsAs('timeout', 1));

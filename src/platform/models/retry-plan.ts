@@ -1,4 +1,4 @@
-import timers from 'node:timers/promises';
+import { sleep } from '../../kernel/clock/timers.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { Failure } from './model-call-error.ts';
 
@@ -29,9 +29,9 @@ export function planRetry(
 }
 
 /** Rejects with the signal's reason when it is aborted. */
-export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   try {
-    await timers.setTimeout(ms, undefined, signal === undefined ? {} : { signal });
+    await sleep(ms, signal);
   } catch (error) {
     signal?.throwIfAborted();
     throw error;

@@ -1,5 +1,5 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
-import type { Timer, Timers } from '../../kernel/clock/clock.ts';
+import { elapsedMs, setTimer, type Timer } from '../../kernel/clock/timers.ts';
 import type { PartSource } from './chat-model.ts';
 
 export interface UpstreamLimits {
@@ -8,20 +8,6 @@ export interface UpstreamLimits {
   /** Between two parts, while the reader waits. A slow reader is not the upstream's fault and is not counted. */
   readonly idleTimeoutMs: number;
 }
-
-/** What silence is measured by. */
-export interface StreamClock extends Timers {
-  /** Never goes back. */
-  nowMs(): number;
-}
-
-const steadyClock: StreamClock = {
-  nowMs: () => performance.now(),
-  setTimer(callback, delayMs) {
-    const timeout = setTimeout(callback, delayMs);
-    return { cancel: () => clearTimeout(timeout) };
-  },
-};
 
 export type StopReason =
   | { readonly type: 'aborted'; readonly reason: unknown }
@@ -51,7 +37,6 @@ const DRAIN_MS = 1000;
 export class UpstreamStream {
   readonly #limits: UpstreamLimits;
   readonly #signal: AbortSignal | undefined;
-  readonly #clock: StreamClock;
   readonly #request = new AbortController();
   readonly #stopped = Promise.withResolvers<never>();
   #source: PartSource | undefined;
@@ -60,10 +45,9 @@ export class UpstreamStream {
   #waitingSince: number | undefined;
   #connected = false;
 
-  constructor(limits: UpstreamLimits, signal: AbortSignal | undefined, clock: StreamClock = steadyClock) {
+  constructor(limits: UpstreamLimits, signal: AbortSignal | undefined) {
     this.#limits = limits;
     this.#signal = signal;
-    this.#clock = clock;
     // It is awaited only while the request is being opened.
     this.#stopped.promise.catch(() => {});
   }
@@ -73,7 +57,7 @@ export class UpstreamStream {
     this.#signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (this.#signal?.aborted) this.#onAbort();
     this.#throwIfStopped();
-    this.#waitingSince = this.#clock.nowMs();
+    this.#waitingSince = elapsedMs();
     this.#arm(this.#limits.connectTimeoutMs);
     const request = (async () => send(this.#request.signal))();
     // An answer that arrives after the stop is nobody's.
@@ -89,7 +73,7 @@ export class UpstreamStream {
   read(): Promise<readonly LanguageModelV4StreamPart[] | undefined> {
     this.#throwIfStopped();
     if (this.#source === undefined) throw new Error('The request has not been opened.');
-    if (this.#connected) this.#waitingSince = this.#clock.nowMs();
+    if (this.#connected) this.#waitingSince = elapsedMs();
     return this.#source.read();
   }
 
@@ -113,9 +97,8 @@ export class UpstreamStream {
       this.#cut();
       return;
     }
-    const timer = setTimeout(() => this.#cut(), DRAIN_MS);
-    timer.unref();
-    this.#source.drain().finally(() => clearTimeout(timer));
+    const timer = setTimer(() => this.#cut(), DRAIN_MS);
+    this.#source.drain().finally(() => timer.cancel());
   }
 
   #noteConnected(): void {
@@ -126,12 +109,12 @@ export class UpstreamStream {
 
   #arm(ms: number): void {
     this.#timer?.cancel();
-    this.#timer = this.#clock.setTimer(this.#onTimer, ms);
+    this.#timer = setTimer(this.#onTimer, ms, { keepsProcess: true });
   }
 
   readonly #onTimer = (): void => {
     const limit = this.#connected ? this.#limits.idleTimeoutMs : this.#limits.connectTimeoutMs;
-    const waited = this.#waitingSince === undefined ? 0 : this.#clock.nowMs() - this.#waitingSince;
+    const waited = this.#waitingSince === undefined ? 0 : elapsedMs() - this.#waitingSince;
     // Timers may fire a fraction of a millisecond early.
     if (waited + 1 < limit) this.#arm(limit - waited);
     else this.#halt({ type: 'timeout', after: this.#connected ? 'idle' : 'connect' });

@@ -4,6 +4,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { abortAfter } from '../../kernel/clock/timers.ts';
 import type { BoxPrograms } from './box-request.ts';
 import type { BoxCgroups } from './cgroup/box-cgroup.ts';
 import { createHostFolder, type HostFolder } from './host-folder.ts';
@@ -119,7 +120,7 @@ async function tryBox(
       takeWorkspace: async () => undefined,
       started: async () => undefined,
       finished: async () => undefined,
-      signal: AbortSignal.timeout(2 * TRIAL_MS),
+      signal: abortAfter(2 * TRIAL_MS),
     });
     return exitCode === 7 ? undefined : `A box does not run commands as it should: exit code ${exitCode} in place of 7`;
   } catch (error) {

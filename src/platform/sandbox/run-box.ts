@@ -3,6 +3,7 @@
  * the box. See supervise.sh for what runs inside.
  */
 import type { Socket } from 'node:net';
+import { setTimer, type Timer } from '../../kernel/clock/timers.ts';
 import { BoxProcess } from './box-process.ts';
 import type { BoxRequest } from './box-request.ts';
 import type { BoxCgroup } from './cgroup/box-cgroup.ts';
@@ -85,7 +86,7 @@ class Box {
   readonly #process: BoxProcess;
   readonly #stdout: OutputCollector;
   readonly #stderr: OutputCollector;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #watch: { stop(): void } | undefined;
   #excess: Excess | undefined;
   #timedOut = false;
@@ -164,7 +165,7 @@ class Box {
   /** Ends every process of the box, at once. */
   end(): void {
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#watch?.stop();
     this.#process.kill();
   }
@@ -226,8 +227,8 @@ class Box {
 
   /** In place of what was to happen before. */
   #after(ms: number, act: () => void): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(act, ms);
+    this.#timer?.cancel();
+    this.#timer = setTimer(act, ms, { keepsProcess: true });
   }
 
   #describeFailure(): BoxError {

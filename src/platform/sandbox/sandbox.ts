@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pLimit from 'p-limit';
+import { elapsedMs } from '../../kernel/clock/timers.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
@@ -208,7 +209,7 @@ class ProcessSandbox implements Sandbox {
   }
 
   #find(): Promise<FoundSandbox | SandboxProblem> {
-    const now = performance.now();
+    const now = elapsedMs();
     if (this.#found !== undefined && now - this.#found.at < RETRY_FIND_MS) return this.#found.result;
     const result = this.#search();
     const found = { at: now, result };

@@ -4,6 +4,7 @@
  * ends nothing itself: a process id may be another's by the time.
  */
 import { readdirSync, readFileSync, statfsSync } from 'node:fs';
+import { setTicker } from '../../kernel/clock/timers.ts';
 import type { SandboxSettings } from './sandbox-settings.ts';
 
 const INTERVAL_MS = 40;
@@ -30,8 +31,8 @@ export function watchBox(pid: number, limits: WatchedLimits, exceeded: (excess: 
     const excess = findExcess(root, limits);
     if (excess !== undefined) exceeded(excess);
   };
-  const timer = setInterval(look, INTERVAL_MS).unref();
-  return { stop: () => clearInterval(timer) };
+  const timer = setTicker(look, INTERVAL_MS);
+  return { stop: () => timer.cancel() };
 }
 
 function findExcess(root: string, { memoryBytes, processes }: WatchedLimits): Excess | undefined {

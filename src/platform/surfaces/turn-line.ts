@@ -3,6 +3,7 @@
  * it. The database decides who has the smith; replicas take turns as it happens.
  */
 import { untilAborted } from '../../kernel/cancellation/until-aborted.ts';
+import { abortAfter, setTimer } from '../../kernel/clock/timers.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 
 /** Somebody who is being looked at by a person waits no longer. */
@@ -39,7 +40,7 @@ export function createTurnLine(waitMs = WAIT_MS): TurnLine {
       if (line.waiting >= MAX_WAITING) throw busy();
       lines.set(key, line);
       line.waiting += 1;
-      const patience = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+      const patience = AbortSignal.any([signal, abortAfter(waitMs)]);
       const before = line.last;
       const { promise: left, resolve: leave } = Promise.withResolvers<void>();
       line.last = left;
@@ -67,8 +68,8 @@ async function startAtHead<T>(line: Line, start: () => Promise<T>, patience: Abo
     } catch (error) {
       if (!isBusy(error)) throw error;
     }
-    const timer = setTimeout(resolve, POLL_MS);
-    await unless(patience, woken).finally(() => clearTimeout(timer));
+    const timer = setTimer(resolve, POLL_MS, { keepsProcess: true });
+    await unless(patience, woken).finally(() => timer.cancel());
   }
 }
 

@@ -7,6 +7,7 @@
  *    └── busy, full, failed, or lease over
  */
 import { LRUCache } from 'lru-cache';
+import { elapsedMs } from '../../kernel/clock/timers.ts';
 import { createBatcher } from '../../kernel/event-loop/batcher.ts';
 import type { Claim, ClaimedQueue, ClaimRequest, QueueOwner } from './claim-queues.ts';
 
@@ -151,7 +152,7 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
     const startedMs = performance.now();
     const done = attempt
       .then(async ({ settled, outcome, done: turn, onSettled }) => {
-        if (outcome === 'full') this.#full.set(projectId, { untilMs: performance.now() + FULL_MS, freed: 0 });
+        if (outcome === 'full') this.#full.set(projectId, { untilMs: elapsedMs() + FULL_MS, freed: 0 });
         this.#countTurn(turn);
         if (settled !== undefined) await this.#settle(settled);
         if (outcome === 'busy') this.#waitFor(queue, startedMs);
@@ -200,7 +201,7 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
   }
 
   #takeAllowed(): ReadonlyMap<string, number> {
-    const nowMs = performance.now();
+    const nowMs = elapsedMs();
     const allowed = new Map<string, number>();
     for (const [project, full] of this.#full) {
       if (full.untilMs <= nowMs) this.#full.delete(project);

@@ -1,4 +1,5 @@
 /** An application of Discord's as a project saves it, and as it takes it down. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { CheckedAccount } from '../accounts/checked-account.ts';
@@ -25,14 +26,14 @@ export async function checkDiscordApplication(
   const { applicationId, publicKey, botToken, baseUrl } = access;
   if (!isPublicKey(publicKey)) throw new ApiError('bad_public_key', { param: 'public_key' });
   const api = createDiscordApi(outbound);
-  const { name, botId } = await checkApplication(api, access, AbortSignal.timeout(DEADLINE_MS));
+  const { name, botId } = await checkApplication(api, access, abortAfter(DEADLINE_MS));
   return {
     accountId: applicationId,
     settings: { name, bot_id: botId, public_key: publicKey.toLowerCase(), api_base_url: baseUrl },
     secrets: { bot_token: botToken },
     webhookKeyHash: null,
     async register() {
-      const signal = AbortSignal.timeout(DEADLINE_MS);
+      const signal = abortAfter(DEADLINE_MS);
       await registerCommands(api, access, signal);
       await setEndpoint(api, access, endpointUrl, signal);
     },
@@ -44,5 +45,5 @@ export async function disconnectDiscordApplication(
   account: OpenAccount,
 ): Promise<void> {
   const access = { baseUrl: baseUrlOf(account), botToken: botTokenOf(account) };
-  await clearEndpoint(createDiscordApi(outbound), access, AbortSignal.timeout(DEADLINE_MS));
+  await clearEndpoint(createDiscordApi(outbound), access, abortAfter(DEADLINE_MS));
 }

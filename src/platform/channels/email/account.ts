@@ -1,4 +1,5 @@
 /** A domain's mail as a project saves it. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
@@ -109,7 +110,7 @@ function readKey(selector: string, privateKey: string): DkimKey {
 /** Greets the server, and logs in. */
 async function tryServer(outbound: Pick<Outbound, 'openSocket'>, access: SmtpAccess): Promise<void> {
   try {
-    await useSmtp(outbound, access, AbortSignal.timeout(DEADLINE_MS), (transport) => transport.verify());
+    await useSmtp(outbound, access, abortAfter(DEADLINE_MS), (transport) => transport.verify());
   } catch (error) {
     if (error instanceof OutboundError) throw badUrl(error.message);
     const why = error instanceof Error ? error.message : 'it gave no answer';

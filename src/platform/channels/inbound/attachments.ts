@@ -2,8 +2,8 @@
  * Files that came with messages, fetched before their turn begins. Their conversation stays claimed meanwhile, and is looked
  * at again when all are there or given up; what a replica that dies has not saved is fetched anew.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import { abortAfter, setTicker, sleep } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
@@ -41,12 +41,12 @@ export function createAttachments(deps: AttachmentDependencies): Attachments {
   const claimed = new Map<string, WaitingChat>();
   const under = new Set<Promise<void>>();
   const stopping = new AbortController();
-  const extending = setInterval(() => {
+  const extending = setTicker(() => {
     if (claimed.size === 0) return;
     extendClaims(db, [...claimed.values()], new Date(now().getTime() + CLAIM_MS)).catch((error: unknown) => {
       logger.warn({ err: error }, 'conversations whose files are being fetched may be taken by another replica');
     });
-  }, EXTEND_EVERY_MS).unref();
+  }, EXTEND_EVERY_MS);
 
   async function fetchAll(channel: Channel, chat: WaitingChat): Promise<void> {
     for (const { id, message } of chat.messages) {
@@ -72,7 +72,7 @@ export function createAttachments(deps: AttachmentDependencies): Attachments {
       return done;
     },
     async stop() {
-      clearInterval(extending);
+      extending.cancel();
       stopping.abort(new Error('this server stops'));
       await Promise.allSettled(under);
     },
@@ -94,7 +94,7 @@ async function fetchOne(
     try {
       const account = await channel.openAccount(chat.project_id, chat.deployment_id);
       if (account === undefined) return { ...attachment, problem: 'The channel that it came from is gone.' };
-      const signal = AbortSignal.any([stopping, AbortSignal.timeout(FETCH_TIMEOUT_MS)]);
+      const signal = AbortSignal.any([stopping, abortAfter(FETCH_TIMEOUT_MS)]);
       const told = (await channel.lookUpAttachment?.(account, attachment, signal)) ?? attachment;
       const { bytes, filename, mediaType } = told;
       if (bytes !== undefined && bytes > files.limitBytes) return { ...attachment, problem: tooLarge(files) };
@@ -112,7 +112,7 @@ async function fetchOne(
         'a file that came with a message was not fetched',
       );
       if (attempt === MAX_TRIES) return { ...attachment, problem: 'It could not be fetched.' };
-      await wait(backoffMs(attempt, BACKOFF), undefined, { signal: stopping });
+      await sleep(backoffMs(attempt, BACKOFF), stopping);
     }
   }
 }

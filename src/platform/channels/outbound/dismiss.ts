@@ -1,4 +1,5 @@
 /** Says that messages get no answer of their own, where their channel shows that one is being written. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { Channel } from '../channel.ts';
 import type { WaitingMessage } from '../inbound/queue-store.ts';
@@ -17,7 +18,7 @@ export function createDismiss({
 }): Dismiss {
   async function dismissOne(channel: Channel, chat: AnsweredChat, sealedReply: string): Promise<void> {
     const to = await openDestination(vault, channel, chat, sealedReply);
-    if (to !== undefined) await channel.dismiss?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
+    if (to !== undefined) await channel.dismiss?.(to, abortAfter(CALL_TIMEOUT_MS));
   }
 
   return (chat, messages) => {

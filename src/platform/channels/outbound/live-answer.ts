@@ -1,4 +1,5 @@
 /** One answer while its turn goes on. Its place is held for each call, so that what is sent never passes what is shown. */
+import { elapsedMs, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { Engine } from '../../engine/index.ts';
@@ -69,7 +70,7 @@ export class LiveAnswer {
     const { segment, live } = this.#shown.turn;
     const end = () => this.#over.abort('over');
     stopping.addEventListener('abort', end, { once: true });
-    const longest = setTimeout(end, LONGEST_MS).unref();
+    const longest = setTimer(end, LONGEST_MS);
     void live.done.finally(end);
     void readAnswer(this.#deps.engine, segment, this.#said, this.#over.signal).catch(() => undefined);
     try {
@@ -81,7 +82,7 @@ export class LiveAnswer {
       // The store or the vault: the answer is sent without having been shown.
     } finally {
       end();
-      clearTimeout(longest);
+      longest.cancel();
       stopping.removeEventListener('abort', end);
     }
   }
@@ -109,7 +110,7 @@ export class LiveAnswer {
       return waitMs === undefined ? undefined : Math.max(waitMs, place.paceMs);
     } finally {
       if (await this.#deps.places.release({ ...held, rest_ms: this.#channel.pace.chatMs })) {
-        setTimeout(this.#deps.wake, this.#channel.pace.chatMs).unref();
+        setTimer(this.#deps.wake, this.#channel.pace.chatMs);
       }
     }
   }
@@ -118,7 +119,7 @@ export class LiveAnswer {
     const text = this.#textToShow();
     if (text.trim() === '') return false;
     const { lifetimeMs = Number.POSITIVE_INFINITY } = this.#place ?? {};
-    return text !== this.#text || performance.now() - this.#textMs > lifetimeMs * RENEWED;
+    return text !== this.#text || elapsedMs() - this.#textMs > lifetimeMs * RENEWED;
   }
 
   #textToShow(): string {
@@ -129,28 +130,30 @@ export class LiveAnswer {
   async #call(live: LiveAnswers, to: Destination): Promise<boolean> {
     if (this.#over.signal.aborted) return false;
     const calling = new AbortController();
-    const timeout = setTimeout(() => calling.abort(new Error('it takes too long')), CALL_TIMEOUT_MS);
-    let grace: NodeJS.Timeout | undefined;
+    const timeout = setTimer(() => calling.abort(new Error('it takes too long')), CALL_TIMEOUT_MS, {
+      keepsProcess: true,
+    });
+    let grace: Timer | undefined;
     const hurry = () => {
-      grace = setTimeout(() => calling.abort(new Error('the answer is there')), GRACE_MS);
+      grace = setTimer(() => calling.abort(new Error('the answer is there')), GRACE_MS, { keepsProcess: true });
     };
     this.#over.signal.addEventListener('abort', hurry, { once: true });
     try {
       if (!this.#isOpen && !(await this.#open(live, to, calling.signal))) return false;
       // The message that was just made is changed once its place allows it.
       if (this.#message !== undefined && this.#textMs === 0) {
-        this.#textMs = performance.now();
+        this.#textMs = elapsedMs();
         return true;
       }
       const text = this.#textToShow();
       const options = { message: this.#message, key: this.#run.runId, shown: this.#text, signal: calling.signal };
       await live.show(to, text, options);
       this.#text = text;
-      this.#textMs = performance.now();
+      this.#textMs = elapsedMs();
       return true;
     } finally {
-      clearTimeout(timeout);
-      clearTimeout(grace);
+      timeout.cancel();
+      grace?.cancel();
       this.#over.signal.removeEventListener('abort', hurry);
     }
   }
@@ -190,12 +193,12 @@ export class LiveAnswer {
 
   #pause(waitMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, waitMs).unref();
+    const timer = setTimer(resolve, waitMs);
     const { signal } = this.#over;
     const stop = () => resolve();
     signal.addEventListener('abort', stop, { once: true });
     return promise.finally(() => {
-      clearTimeout(timer);
+      timer.cancel();
       signal.removeEventListener('abort', stop);
     });
   }

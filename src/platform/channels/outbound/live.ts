@@ -2,6 +2,7 @@
  * Shows pieces of answers as long as their turns go on at this replica. Whether that works is nobody's business: the answer
  * is planned, stored and sent as ever, and takes the place of what is shown.
  */
+import { elapsedMs, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { createBatcher } from '../../../kernel/event-loop/batcher.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
@@ -37,7 +38,7 @@ export interface Live {
 export function createLive(deps: LiveDependencies): Live {
   const { db, now } = deps;
   const shown = new Set<Promise<void>>();
-  const timers = new Set<NodeJS.Timeout>();
+  const timers = new Set<Timer>();
   const stopping = new AbortController();
   /** By account, when something may be shown there next, by a clock that only goes forward. */
   const accounts = new Map<string, number>();
@@ -45,12 +46,12 @@ export function createLive(deps: LiveDependencies): Live {
     hold: createBatcher((wanted: Parameters<typeof holdPlaces>[1]) => holdPlaces(db, wanted, now())),
     release: createBatcher((held: Parameters<typeof releasePlaces>[1]) => releasePlaces(db, held, now())),
     isFree(account: string): boolean {
-      const nowMs = performance.now();
+      const nowMs = elapsedMs();
       if ((accounts.get(account) ?? 0) > nowMs) return false;
       accounts.set(account, nowMs + ACCOUNT_MS);
       return true;
     },
-    pause: (account: string, pauseMs: number) => void accounts.set(account, performance.now() + pauseMs),
+    pause: (account: string, pauseMs: number) => void accounts.set(account, elapsedMs() + pauseMs),
   };
 
   function begin(channel: Channel, chat: WaitingChat, last: WaitingMessage, turn: ShownTurn): void {
@@ -66,19 +67,19 @@ export function createLive(deps: LiveDependencies): Live {
     show(chat, last, turn) {
       const channel = deps.channels.get(chat.kind);
       if (channel?.live === undefined || stopping.signal.aborted) return;
-      const timer = setTimeout(() => {
+      const timer = setTimer(() => {
         timers.delete(timer);
         begin(channel, chat, last, turn);
-      }, FIRST_MS).unref();
+      }, FIRST_MS);
       timers.add(timer);
       void turn.live.done.finally(() => {
-        clearTimeout(timer);
+        timer.cancel();
         timers.delete(timer);
       });
     },
     async stop() {
       stopping.abort(new Error('this server stops'));
-      for (const timer of timers) clearTimeout(timer);
+      for (const timer of timers) timer.cancel();
       await Promise.all(shown);
     },
   };

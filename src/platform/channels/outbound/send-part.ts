@@ -1,4 +1,5 @@
 /** One part to its provider, and what its answer means for it. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import { type Channel, type Destination, type OpenAccount, SendFailure } from '../channel.ts';
@@ -94,7 +95,7 @@ async function deliver(
   { project_id, part }: PartToSend,
 ): Promise<string | undefined> {
   const { body, live, as_plain: asPlain } = part;
-  const signal = AbortSignal.timeout(SEND_TIMEOUT_MS);
+  const signal = abortAfter(SEND_TIMEOUT_MS);
   const isReplaced = live !== null && live.is_unsure !== true && body.type !== 'removal';
   if (live !== null && !isReplaced) await removeLive(channel, to, live.message, part.attempts, signal);
   if (body.type === 'removal') return undefined;
@@ -164,7 +165,7 @@ async function findSent(
     return { answer: 'not sent' };
   const sentAfter = new Date(sending_since);
   try {
-    const id = await channel.findSent(to, body, sentAfter, AbortSignal.timeout(SEND_TIMEOUT_MS));
+    const id = await channel.findSent(to, body, sentAfter, abortAfter(SEND_TIMEOUT_MS));
     return id === undefined ? { answer: 'not sent' } : { answer: 'sent', id };
   } catch (error) {
     logger.warn({ err: error, outbox: outbox_id }, 'whether a message has arrived could not be found out');

@@ -6,6 +6,7 @@
  *     │                             │ └──── its replica died: looked up or sent again, MAX_LOSSES times
  *     └── refused for now, unreadable (then plain), or of unknown outcome (then looked up first, until there is an answer)
  */
+import { setTicker, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { createBatcher } from '../../../kernel/event-loop/batcher.ts';
 import type { Metrics } from '../../../kernel/metrics/metrics.ts';
@@ -42,7 +43,7 @@ export class Sender {
   readonly #paces: Readonly<Record<string, number>>;
   readonly #sending = new Map<DuePart, Promise<void>>();
   readonly #stopping = new AbortController();
-  readonly #extending: NodeJS.Timeout;
+  readonly #extending: Timer;
   #after = '';
   /** A look ended for want of room. */
   #isCrowded = false;
@@ -62,12 +63,12 @@ export class Sender {
       'Messages that were to be sent to a channel, by channel and outcome: sent, failed, or retry, unknown and paused where they are tried again',
       ['channel', 'outcome'],
     );
-    this.#extending = setInterval(() => {
+    this.#extending = setTicker(() => {
       if (this.#sending.size === 0) return;
       extendOutboxes(db, [...this.#sending.keys()], now()).catch((error: unknown) => {
         logger.warn({ err: error }, 'what is being sent may be taken by another replica');
       });
-    }, EXTEND_EVERY_MS).unref();
+    }, EXTEND_EVERY_MS);
   }
 
   /** Sends what is due, as far as there is room. */
@@ -88,7 +89,7 @@ export class Sender {
 
   /** Waits for what is being sent. */
   async stop(): Promise<void> {
-    clearInterval(this.#extending);
+    this.#extending.cancel();
     this.#stopping.abort(new Error('this server stops'));
     await Promise.all(this.#sending.values());
   }
@@ -123,7 +124,7 @@ export class Sender {
     await this.#settlePart(due, part, outcome);
     if (planned === part.number && outcome.result === 'sent') return;
     const { rest_ms: restMs = 0, wait_ms: retryMs = 0 } = outcome;
-    setTimeout(this.#deps.wake, Math.max(restMs, retryMs)).unref();
+    setTimer(this.#deps.wake, Math.max(restMs, retryMs));
   }
 
   /** This server stops: it is left to whoever claims it next. */
@@ -147,10 +148,10 @@ export class Sender {
 
   #pause(waitMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, waitMs);
+    const timer = setTimer(resolve, waitMs, { keepsProcess: true });
     const { signal } = this.#stopping;
     signal.addEventListener('abort', () => resolve(), { once: true });
-    return promise.finally(() => clearTimeout(timer));
+    return promise.finally(() => timer.cancel());
   }
 }
 

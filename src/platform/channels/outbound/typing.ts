@@ -1,4 +1,5 @@
 /** Says that an answer is being written, as long as its turn goes on at this replica. Whether that works is nobody's business. */
+import { abortAfter, elapsedMs, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { LiveTurn } from '../../engine/index.ts';
 import type { Channel } from '../channel.ts';
@@ -25,34 +26,34 @@ export function createTyping({
   readonly channels: ReadonlyMap<string, Channel>;
   readonly vault: Pick<Vault, 'open'>;
 }): Typing {
-  const shown = new Set<NodeJS.Timeout>();
+  const shown = new Set<Timer>();
 
   async function showOnce(channel: Channel, chat: WaitingChat, { sealed_reply }: WaitingMessage): Promise<void> {
     const to = await openDestination(vault, channel, chat, sealed_reply);
-    if (to !== undefined) await channel.showTyping?.(to, AbortSignal.timeout(CALL_TIMEOUT_MS));
+    if (to !== undefined) await channel.showTyping?.(to, abortAfter(CALL_TIMEOUT_MS));
   }
 
   return {
     show(chat, last, turn) {
       const channel = channels.get(chat.kind);
       if (channel?.showTyping === undefined || shown.size >= MAX_SHOWN) return;
-      const untilMs = performance.now() + LONGEST_MS;
-      let timer = setTimeout(tick, FIRST_MS).unref();
+      const untilMs = elapsedMs() + LONGEST_MS;
+      let timer = setTimer(tick, FIRST_MS);
       shown.add(timer);
       function tick(): void {
         shown.delete(timer);
         void showOnce(channel as Channel, chat, last).catch(() => undefined);
-        if (performance.now() > untilMs) return;
-        timer = setTimeout(tick, EVERY_MS).unref();
+        if (elapsedMs() > untilMs) return;
+        timer = setTimer(tick, EVERY_MS);
         shown.add(timer);
       }
       void turn.done.finally(() => {
-        clearTimeout(timer);
+        timer.cancel();
         shown.delete(timer);
       });
     },
     stop() {
-      for (const timer of shown) clearTimeout(timer);
+      for (const timer of shown) timer.cancel();
       shown.clear();
     },
   };

@@ -1,4 +1,5 @@
 /** One call to a provider's API, through the outbound guard: JSON comes back, or the reason why none did. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { OutboundError, readCapped } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject } from '../../tables.ts';
 import { boundWaitMs } from './bound-wait.ts';
@@ -60,7 +61,7 @@ export class NoAnswer extends Error {
 /** Throws `NoAnswer`, and the signal's reason. */
 export async function callProvider(fetch: typeof globalThis.fetch, request: ProviderRequest): Promise<ProviderAnswer> {
   const { url, method, headers, body, signal } = request;
-  const deadline = AbortSignal.timeout(isForm(body) ? FILE_DEADLINE_MS : DEADLINE_MS);
+  const deadline = abortAfter(isForm(body) ? FILE_DEADLINE_MS : DEADLINE_MS);
   try {
     const response = await fetch(url, {
       method,

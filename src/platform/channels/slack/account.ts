@@ -1,4 +1,5 @@
 /** An app of Slack's as a project saves it. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { CheckedAccount } from '../accounts/checked-account.ts';
 import { checkBot, checkClient } from './check-account.ts';
@@ -26,7 +27,7 @@ export async function checkSlackApp(
 ): Promise<CheckedAccount> {
   const { clientId, clientSecret, signingSecret, botToken, baseUrl, factory } = app;
   const api = createSlackApi(outbound);
-  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const signal = abortAfter(DEADLINE_MS);
   await checkClient(api, baseUrl, app, signal);
   const bot = botToken === undefined ? undefined : await checkBot(api, { baseUrl, token: botToken }, signal);
   const made = factory && (await checkFactory(api, baseUrl, factory, at, signal));

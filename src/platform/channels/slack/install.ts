@@ -1,4 +1,5 @@
 /** Somebody has installed the app in a workspace: Slack's code is exchanged for the bot's token there, which is kept. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
@@ -86,7 +87,7 @@ async function exchange(
     redirect_uri: redirectUrlOf(publicUrl, projectId),
   };
   try {
-    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const signal = abortAfter(DEADLINE_MS);
     return readInstalled(await api.call({ baseUrl: baseUrlOf(account) }, 'oauth.v2.access', args, signal));
   } catch (problem) {
     if (!(problem instanceof SlackProblem)) throw problem;

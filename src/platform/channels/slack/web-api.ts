@@ -3,6 +3,7 @@
  * them. Each call goes over the outbound guard, and what comes back is bounded before it is parsed.
  */
 import type { WebClientOptions } from '@slack/web-api';
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { type Outbound, readCapped } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject } from '../../tables.ts';
 import { boundWaitMs } from '../provider/bound-wait.ts';
@@ -74,7 +75,7 @@ export function createSlackApi(outbound: Pick<Outbound, 'fetch'>): SlackApi {
     async call({ baseUrl, token }, method, args, signal) {
       // Loaded for the first call: many servers have no app.
       const { WebClient } = await import('@slack/web-api');
-      const ending = AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]);
+      const ending = AbortSignal.any([signal, abortAfter(DEADLINE_MS)]);
       const client = new WebClient(token, {
         slackApiUrl: `${baseUrl}/api/`,
         fetch: ((url: string, init: RequestInit) => callSlack(fetch, url, { ...init, signal: ending })) as never,

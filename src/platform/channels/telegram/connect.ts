@@ -1,4 +1,5 @@
 /** The bot of an account, checked at Telegram and connected to this server. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { CheckedAccount } from '../accounts/checked-account.ts';
@@ -78,5 +79,5 @@ async function atTelegram<T>(call: Promise<T>): Promise<T> {
 
 /** As grammy types it, whose signals are of a class of their own. */
 function patience() {
-  return AbortSignal.timeout(PATIENCE_MS) as never;
+  return abortAfter(PATIENCE_MS) as never;
 }

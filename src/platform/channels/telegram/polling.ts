@@ -3,7 +3,7 @@
  * and says with the next call which it has. What it had not said so is fetched again and known by its id.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
+import { abortAfter, sleep } from '../../../kernel/clock/timers.ts';
 import type { Worker } from '../../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
@@ -102,7 +102,7 @@ async function poll(deps: PollingDependencies, replica: string, projectId: strin
     const account = openAccount(vault, projectId, row);
     const api = await botApi.of(account);
     try {
-      const signal = AbortSignal.any([ending, AbortSignal.timeout(PATIENCE_MS)]);
+      const signal = AbortSignal.any([ending, abortAfter(PATIENCE_MS)]);
       const updates = await api.getUpdates(
         { timeout: HOLD_SECONDS, allowed_updates: ALLOWED_UPDATES, ...(offset === undefined ? {} : { offset }) },
         signal as never,
@@ -128,7 +128,7 @@ async function poll(deps: PollingDependencies, replica: string, projectId: strin
       if (ending.aborted) return;
       failures += 1;
       await explain(deps, account, error);
-      await wait(backoffMs(failures, BACKOFF), undefined, { signal: ending, ref: false }).catch(() => undefined);
+      await sleep(backoffMs(failures, BACKOFF), ending, { keepsProcess: false }).catch(() => undefined);
     }
   }
 }

@@ -1,4 +1,5 @@
 /** A number as it is deployed: looked up at Twilio with the account's token. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type Outbound, OutboundError } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject } from '../../tables.ts';
@@ -61,7 +62,7 @@ async function checkAddress(outbound: Outbound, address: string): Promise<void> 
 
 async function ask(api: TwilioApi, number: TwilioNumber): Promise<ProviderAnswer> {
   try {
-    return await listNumber(api, number, AbortSignal.timeout(DEADLINE_MS));
+    return await listNumber(api, number, abortAfter(DEADLINE_MS));
   } catch (error) {
     throw error instanceof NoAnswer ? failed(error.message) : error;
   }

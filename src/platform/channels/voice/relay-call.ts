@@ -2,6 +2,7 @@
  * One call, over its connection: each thing that the caller says is a turn of their smith, one after the other. Who speaks into
  * the answer cancels it, and what waits behind it. A call that ends cancels nothing: the answer stays in the smith's history.
  */
+import { setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { MessageSocket } from '../../../kernel/http/socket.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
@@ -35,14 +36,14 @@ export class RelayCall {
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
   #keys = '';
-  #keysTimer: NodeJS.Timeout | undefined;
+  #keysTimer: Timer | undefined;
 
   constructor(deps: RelayDependencies, projectId: string, call: CallTicket, socket: MessageSocket) {
     this.#deps = deps;
     this.#projectId = projectId;
     this.#call = call;
     this.#socket = socket;
-    socket.closed.addEventListener('abort', () => clearTimeout(this.#keysTimer), { once: true });
+    socket.closed.addEventListener('abort', () => this.#keysTimer?.cancel(), { once: true });
   }
 
   prompt(text: string, data: JsonObject): void {
@@ -65,10 +66,10 @@ export class RelayCall {
 
   /** Keys go together, until `#` or a pause. */
   press(digit: string): void {
-    clearTimeout(this.#keysTimer);
+    this.#keysTimer?.cancel();
     if (digit !== '#') this.#keys = (this.#keys + digit).slice(0, MAX_KEYS);
     if (digit === '#') this.#takeKeys();
-    else this.#keysTimer = setTimeout(() => this.#takeKeys(), KEYS_PAUSE_MS).unref();
+    else this.#keysTimer = setTimer(() => this.#takeKeys(), KEYS_PAUSE_MS);
   }
 
   #takeKeys(): void {

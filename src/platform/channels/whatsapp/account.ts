@@ -1,4 +1,5 @@
 /** A number of WhatsApp's as a project saves it, and as it takes it down. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { CheckedAccount } from '../accounts/checked-account.ts';
@@ -28,7 +29,7 @@ export async function checkWhatsAppNumber(
 ): Promise<CheckedAccount> {
   const graph = createGraph(outbound);
   const access = { baseUrl: apiUrl, accessToken, appSecret, phoneNumberId, businessAccountId };
-  const number = await checkNumber(graph, access, AbortSignal.timeout(DEADLINE_MS));
+  const number = await checkNumber(graph, access, abortAfter(DEADLINE_MS));
   return {
     accountId: phoneNumberId,
     settings: { number, business_account_id: businessAccountId, api_base_url: apiUrl },
@@ -38,7 +39,7 @@ export async function checkWhatsAppNumber(
       ...(verifyToken !== undefined && { verify_token: verifyToken }),
     },
     webhookKeyHash: verifyToken === undefined ? null : hashVerifyToken(verifyToken),
-    register: () => subscribeApp(graph, access, AbortSignal.timeout(DEADLINE_MS)),
+    register: () => subscribeApp(graph, access, abortAfter(DEADLINE_MS)),
   };
 }
 
@@ -49,6 +50,6 @@ export async function disconnectWhatsAppNumber(
 ): Promise<void> {
   const businessAccountId = settingOf(account.settings, 'business_account_id');
   if (await isBusinessInUse(db, businessAccountId)) return;
-  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const signal = abortAfter(DEADLINE_MS);
   await unsubscribeApp(createGraph(outbound), accessOf(account), businessAccountId, signal);
 }

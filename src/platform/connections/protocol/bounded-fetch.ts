@@ -1,3 +1,4 @@
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { type Outbound, readCapped } from '../../../kernel/outbound/outbound.ts';
 
 const ANSWER_BYTES = 262_144;
@@ -10,7 +11,7 @@ export function boundedFetch(outbound: Pick<Outbound, 'fetch'>, signal?: AbortSi
   const get = outbound.fetch('public', { httpsOnly: true, maxRedirects: DOCUMENT_REDIRECTS });
   const post = outbound.fetch('public', { httpsOnly: true, maxRedirects: 0 });
   return async (input, init = {}) => {
-    const signals = [init.signal, signal, AbortSignal.timeout(ANSWER_MS)];
+    const signals = [init.signal, signal, abortAfter(ANSWER_MS)];
     const method = (init.method ?? 'GET').toUpperCase();
     const response = await (method === 'GET' ? get : post)(input, {
       ...init,

@@ -3,6 +3,7 @@
  * A server of the revision 2025-03-26 has none of these: its own origin is then the issuer, at the paths of that revision.
  */
 import type { OAuthProtectedResourceMetadata } from '@modelcontextprotocol/client';
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import { checkEndpoint, DiscoveryFailure, discoverIssuer, type Issuer } from './discover-issuer.ts';
 
@@ -79,7 +80,7 @@ async function ask(
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
-      signal: AbortSignal.timeout(PROBE_MS),
+      signal: abortAfter(PROBE_MS),
     });
     await response.body?.cancel();
     return response;

@@ -4,6 +4,7 @@
  * that the other writes nothing more.
  */
 
+import { elapsedMs } from '../../../kernel/clock/timers.ts';
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { releaseBudgets } from '../../budgets/index.ts';
@@ -51,7 +52,7 @@ async function askReplica(
   { db, signals, cancelGraceMs: graceMs = GRACE_MS }: Pick<Engine, 'db' | 'signals' | 'cancelGraceMs'>,
   run: { readonly projectId: string; readonly runId: string },
 ): Promise<void> {
-  const deadlineMs = performance.now() + graceMs;
+  const deadlineMs = elapsedMs() + graceMs;
   const watch = signals.watch(run.runId);
   try {
     await db.query({
@@ -60,7 +61,7 @@ async function askReplica(
     });
     await signals.requestCancel(run.runId);
     // A wake-up need not be the answer: the run's last frames wake readers as well.
-    for (let leftMs = graceMs; leftMs > 0; leftMs = deadlineMs - performance.now()) {
+    for (let leftMs = graceMs; leftMs > 0; leftMs = deadlineMs - elapsedMs()) {
       // Nor is each change announced to everybody: it looks by itself, too.
       await watch.next(Math.min(leftMs, GRACE_MS));
       if ((await readStatus(db, run.projectId, run.runId)) !== 'in_progress') return;

@@ -1,6 +1,6 @@
 /** One model call of a turn: the prompt out, the deltas to the readers, the answer collected. */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { sleep } from '../../../kernel/clock/timers.ts';
 import { type ChatModel, callModel, estimatePromptTokens, type ModelCallLimits } from '../../models/index.ts';
 import { type LiveTurn, MAX_UNFLUSHED_FRAMES } from '../timeline/live-turn.ts';
 import { FLUSH_INTERVAL_MS } from '../timeline/timeline-writer.ts';
@@ -88,7 +88,7 @@ export async function callModelStep(live: LiveTurn, step: ModelStep): Promise<Mo
 async function makeRoom(live: LiveTurn, flush: () => Promise<void>): Promise<void> {
   await flush();
   while (live.unflushedCount > MAX_UNFLUSHED_FRAMES) {
-    await wait(FLUSH_INTERVAL_MS, undefined, { signal: live.abort.signal });
+    await sleep(FLUSH_INTERVAL_MS, live.abort.signal);
     await flush();
   }
 }

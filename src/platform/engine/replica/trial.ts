@@ -2,6 +2,7 @@
  * The trial of a suspect: a turn that was under way when its replica ended abruptly. It is executed while no other suspect
  * is, so that it stands alone if this replica ends, too.
  */
+import { setTimer } from '../../../kernel/clock/timers.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 
 /** A model may take longer to begin its answer; the other suspects wait so long at most. */
@@ -19,12 +20,11 @@ const EMPTY_SIGNS: ReadonlySet<string> = new Set(['run.restarted', 'tool.executi
 export async function waitForTrial(turn: LiveTurn, interruptions: number): Promise<void> {
   const isFirst = interruptions <= 1;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, isFirst ? FIRST_TRIAL_MS : LATER_TRIAL_MS);
-  timer.unref();
+  const timer = setTimer(resolve, isFirst ? FIRST_TRIAL_MS : LATER_TRIAL_MS);
   const stopListening = turn.listen(({ type }) => {
     if (isFirst ? !EMPTY_SIGNS.has(type) : type === 'tool.completed') resolve();
   });
   await Promise.race([promise, turn.done]);
-  clearTimeout(timer);
+  timer.cancel();
   stopListening();
 }

@@ -2,7 +2,7 @@
  * Wake-ups about runs, within this replica and between replicas: "this run has changed", "cancel this run" and "this run is
  * that replica's to execute". Hints only; whoever is woken reads the rows.
  */
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimer, sleep } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 
 export interface HandedOverRun {
@@ -106,8 +106,7 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
         const payload = ids.slice(from, from + IDS_PER_MESSAGE).join(',');
         await db.notify(CHANGES_CHANNEL, payload).catch(onError);
       }
-      if (!stopping.signal.aborted)
-        await wait(SEND_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => {});
+      if (!stopping.signal.aborted) await sleep(SEND_INTERVAL_MS, stopping.signal).catch(() => {});
     }
     sending = undefined;
   }
@@ -131,11 +130,11 @@ class Watch implements RunWatch {
     if (!this.#hasChanged && signal?.aborted !== true) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#resolve = resolve;
-      const timer = setTimeout(resolve, timeoutMs);
+      const timer = setTimer(resolve, timeoutMs, { keepsProcess: true });
       const onAbort = () => resolve();
       signal?.addEventListener('abort', onAbort, { once: true });
       await promise;
-      clearTimeout(timer);
+      timer.cancel();
       signal?.removeEventListener('abort', onAbort);
       this.#resolve = undefined;
     }

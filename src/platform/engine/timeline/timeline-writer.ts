@@ -2,6 +2,7 @@
  * Writes the timelines of all live turns in batches, off the hot path: a few statements a tick, whatever the number of
  * turns. Then wakes readers on other replicas.
  */
+import { setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
@@ -25,7 +26,7 @@ export function createTimelineWriter(deps: {
   logger: Logger;
   liveTurns: () => Iterable<LiveTurn>;
 }): TimelineWriter {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   let current: Promise<void> = Promise.resolve();
   let stopped = false;
 
@@ -64,13 +65,13 @@ export function createTimelineWriter(deps: {
 
   const tick = () => {
     current = flush().finally(() => {
-      if (!stopped) timer = setTimeout(tick, FLUSH_INTERVAL_MS);
+      if (!stopped) timer = setTimer(tick, FLUSH_INTERVAL_MS, { keepsProcess: true });
     });
   };
 
   return {
     start() {
-      timer = setTimeout(tick, FLUSH_INTERVAL_MS);
+      timer = setTimer(tick, FLUSH_INTERVAL_MS, { keepsProcess: true });
     },
     async flush() {
       await current;
@@ -78,7 +79,7 @@ export function createTimelineWriter(deps: {
     },
     async stop() {
       stopped = true;
-      clearTimeout(timer);
+      timer?.cancel();
       await current;
       await flush();
     },

@@ -4,6 +4,7 @@
  */
 import { Child } from '../../../kernel/child-process/child.ts';
 import { exposeChildren } from '../../../kernel/child-process/child-metrics.ts';
+import { setTicker, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import { BUILTIN_EMBED_MODEL } from '../../models/index.ts';
@@ -91,8 +92,8 @@ class ChildEmbedder implements BuiltinEmbedder {
   readonly #startChild: () => EmbedChild;
   readonly #pending = new Map<number, Pending>();
   #child: EmbedChild | undefined;
-  #idleTimer: NodeJS.Timeout | undefined;
-  #pingTimer: NodeJS.Timeout | undefined;
+  #idleTimer: Timer | undefined;
+  #pingTimer: Timer | undefined;
   #nextId = 1;
   #characters = 0;
   #closed = false;
@@ -128,8 +129,8 @@ class ChildEmbedder implements BuiltinEmbedder {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#idleTimer);
-    clearInterval(this.#pingTimer);
+    this.#idleTimer?.cancel();
+    this.#pingTimer?.cancel();
     const child = this.#child;
     this.#child = undefined;
     for (const { reject } of this.#pending.values()) {
@@ -152,8 +153,8 @@ class ChildEmbedder implements BuiltinEmbedder {
   }
 
   #send(pending: Pending): void {
-    clearTimeout(this.#idleTimer);
-    this.#pingTimer ??= setInterval(() => this.#ping(), this.#limits.pingIntervalMs).unref();
+    this.#idleTimer?.cancel();
+    this.#pingTimer ??= setTicker(() => this.#ping(), this.#limits.pingIntervalMs);
     this.#child ??= this.#start();
     const { id, project, texts } = pending;
     // What rejects it is the child's end, and #bury sees to that.
@@ -204,11 +205,11 @@ class ChildEmbedder implements BuiltinEmbedder {
     if (!this.#pending.delete(pending.id)) return;
     this.#characters -= pending.characters;
     if (this.#pending.size > 0) return;
-    clearInterval(this.#pingTimer);
+    this.#pingTimer?.cancel();
     this.#pingTimer = undefined;
     if (this.#child === undefined) return;
     // An idle child's timer does not keep the process alive.
-    this.#idleTimer = setTimeout(() => this.#retire(), this.#limits.idleMs).unref();
+    this.#idleTimer = setTimer(() => this.#retire(), this.#limits.idleMs);
   }
 
   #retire(): void {

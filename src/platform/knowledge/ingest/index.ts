@@ -1,5 +1,5 @@
 /** Files into vector stores: a durable job a file, which survives the death of its server. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { sleep } from '../../../kernel/clock/timers.ts';
 import type { Job, Jobs } from '../../../kernel/jobs/jobs.ts';
 import type { IngestionDependencies } from './dependencies.ts';
 import { INGEST_FILE, type IngestJob } from './dispatch-files.ts';
@@ -64,10 +64,7 @@ export function defineIngestion(jobs: Jobs, deps: IngestionDependencies): Ingest
   return {
     async stop() {
       const late = new AbortController();
-      await Promise.race([
-        Promise.allSettled(running),
-        wait(SETTLE_MS, undefined, { signal: late.signal }).catch(() => undefined),
-      ]);
+      await Promise.race([Promise.allSettled(running), sleep(SETTLE_MS, late.signal).catch(() => undefined)]);
       late.abort();
     },
   };

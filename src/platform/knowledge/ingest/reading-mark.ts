@@ -9,6 +9,7 @@
  * Most steps take milliseconds and are over before they are counted: that a process ended in one of them says little about
  * the file. Once it has been under way at an abrupt end it is suspect, and every step is counted before it begins.
  */
+import { setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { IngestJob } from './dispatch-files.ts';
 
@@ -19,7 +20,7 @@ export class ReadingMark {
   readonly #db: Database;
   readonly #job: IngestJob;
   readonly #suspect: boolean;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #counted = false;
   #crashed = false;
   /** The writes, one after the other. */
@@ -35,18 +36,18 @@ export class ReadingMark {
   async arm(): Promise<void> {
     if (this.#suspect) await this.#count(1);
     // What keeps it from being stored will be met by the statements that follow.
-    else this.#timer = setTimeout(() => this.#count(1).catch(() => undefined), SLOW_STEP_MS).unref();
+    else this.#timer = setTimer(() => this.#count(1).catch(() => undefined), SLOW_STEP_MS);
   }
 
   /** The step has ended in order. */
   async disarm(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     await this.#count(0);
   }
 
   /** The step has ended with the child's crash. How many abrupt ends there are, `before` this reading and with it. */
   async crash(before: number): Promise<number> {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     await this.#count(1);
     this.#crashed = true;
     return before + 1;

@@ -12,6 +12,7 @@ import type {
   Transport,
 } from '@modelcontextprotocol/client';
 import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
+import { abortAfter, elapsedMs, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { JsonObject, McpProtocol } from '../../tables.ts';
 import { CallStream } from './call-stream.ts';
@@ -100,7 +101,7 @@ export async function connect(
   endpoint: McpEndpoint,
   options: ConnectOptions,
 ): Promise<McpConnection> {
-  const deadline = AbortSignal.timeout(deps.limits.connectMs);
+  const deadline = abortAfter(deps.limits.connectMs);
   const signal = AbortSignal.any([options.signal, deadline]);
   try {
     return await connectByEither(deps, endpoint, { ...options, signal });
@@ -239,7 +240,7 @@ class Connection implements McpConnection {
 
   async listTools(signal: AbortSignal): Promise<Tool[]> {
     const { listMs, listPages } = this.#limits;
-    const deadline = AbortSignal.timeout(listMs);
+    const deadline = abortAfter(listMs);
     const either = AbortSignal.any([signal, deadline, this.#closing.signal]);
     try {
       const { tools } = await untilAborted(
@@ -325,10 +326,10 @@ class Connection implements McpConnection {
     this.#closing.abort();
     // A call that was cut off is cancelled by its id, in the session that ends next.
     if (isOpen && this.#stream !== undefined)
-      await untilAborted(this.#stream.cancelled, AbortSignal.timeout(1_000)).catch(() => {});
+      await untilAborted(this.#stream.cancelled, abortAfter(1_000)).catch(() => {});
     const transport = this.#transport as { terminateSession?: () => Promise<void> };
     // A server may never answer this.
-    await untilAborted(transport.terminateSession?.() ?? Promise.resolve(), AbortSignal.timeout(1_000)).catch(() => {});
+    await untilAborted(transport.terminateSession?.() ?? Promise.resolve(), abortAfter(1_000)).catch(() => {});
     await this.#client.close().catch(() => {});
   }
 }
@@ -337,8 +338,8 @@ class Connection implements McpConnection {
 class Deadline {
   readonly #controller = new AbortController();
   #leftMs: number;
-  #since = performance.now();
-  #timer: NodeJS.Timeout;
+  #since = elapsedMs();
+  #timer: Timer;
 
   constructor(leftMs: number) {
     this.#leftMs = leftMs;
@@ -351,20 +352,20 @@ class Deadline {
 
   async suspend<T>(work: () => Promise<T>): Promise<T> {
     this.clear();
-    this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - this.#since));
+    this.#leftMs = Math.max(0, this.#leftMs - (elapsedMs() - this.#since));
     try {
       return await work();
     } finally {
-      this.#since = performance.now();
+      this.#since = elapsedMs();
       this.#timer = this.#start();
     }
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
   }
 
-  #start(): NodeJS.Timeout {
-    return setTimeout(() => this.#controller.abort(), this.#leftMs).unref();
+  #start(): Timer {
+    return setTimer(() => this.#controller.abort(), this.#leftMs);
   }
 }

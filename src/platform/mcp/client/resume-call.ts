@@ -3,9 +3,9 @@
  * the answer in the session of the call, and reads the call's stream on by `Last-Event-ID` until its result comes. Any
  * replica can, any number of times: an answer that came before is one to no question, and events are sent again.
  */
-import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult, JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
+import { abortAfter, sleep } from '../../../kernel/clock/timers.ts';
 import type { JsonObject } from '../../tables.ts';
 import { capFetch } from './capped-fetch.ts';
 import type { McpClientDependencies, McpEndpoint } from './connection.ts';
@@ -47,7 +47,7 @@ export async function resumeCall(
   resumption: Resumption,
 ): Promise<CallToolResult | SuspendedCall> {
   const sdk = await loadClient();
-  const deadline = AbortSignal.timeout(deps.limits.callMs);
+  const deadline = abortAfter(deps.limits.callMs);
   const either = AbortSignal.any([resumption.signal, deadline]);
   const call = new ResumedCall(sdk, deps, endpoint, { ...resumption, signal: either });
   try {
@@ -73,7 +73,7 @@ export async function endSession(
 ): Promise<void> {
   const sdk = await loadClient();
   const transport = openTransport(sdk, deps, endpoint, session);
-  const deadline = AbortSignal.timeout(END_MS);
+  const deadline = abortAfter(END_MS);
   try {
     await transport.start();
     const params = { requestId: session.callId, reason: 'The run has ended.' };
@@ -144,7 +144,7 @@ class ResumedCall {
         // A server that has the answer may refuse it.
         if (failure.kind === 'protocol' && wasBegun) return;
         if (failure.kind !== 'connect') throw failure;
-        await wait(RETRY_MS, undefined, { signal });
+        await sleep(RETRY_MS, signal);
       }
     }
   }
@@ -155,9 +155,9 @@ class ResumedCall {
       const transport = await this.#connect();
       const reading = transport.resumeStream(this.#lastEventId, { onresumptiontoken: (id) => this.#noteEvent(id) });
       const again = new AbortController();
-      const patience = wait(READ_AGAIN_MS[Math.min(attempt, READ_AGAIN_MS.length - 1)], undefined, {
-        signal: again.signal,
-      }).catch(() => {});
+      const patience = sleep(READ_AGAIN_MS[Math.min(attempt, READ_AGAIN_MS.length - 1)] ?? 0, again.signal).catch(
+        () => {},
+      );
       try {
         await untilAborted(Promise.race([reading, this.#outcome.promise]), signal).catch((error: unknown) => {
           signal.throwIfAborted();

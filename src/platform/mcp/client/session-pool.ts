@@ -3,6 +3,7 @@
  * calls that are made together do not either. What nobody took for a minute is closed, and so is the one that waited longest
  * where too many wait.
  */
+import { setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { McpConnection } from './connection.ts';
 
 const MAX_IDLE = 256;
@@ -18,7 +19,7 @@ export interface SessionPool {
 
 interface Idle {
   readonly connection: McpConnection;
-  readonly timer: NodeJS.Timeout;
+  readonly timer: Timer;
 }
 
 export function createSessionPool({ maxIdle = MAX_IDLE, idleMs = IDLE_MS } = {}): SessionPool {
@@ -30,7 +31,7 @@ export function createSessionPool({ maxIdle = MAX_IDLE, idleMs = IDLE_MS } = {})
     const found = idle.get(key);
     if (found === undefined) return undefined;
     idle.delete(key);
-    clearTimeout(found.timer);
+    found.timer.cancel();
     return found.connection.closed.aborted ? undefined : found.connection;
   }
 
@@ -44,7 +45,7 @@ export function createSessionPool({ maxIdle = MAX_IDLE, idleMs = IDLE_MS } = {})
       }
       const [oldest] = idle.keys();
       if (idle.size >= maxIdle && oldest !== undefined) void take(oldest)?.close();
-      const timer = setTimeout(() => void take(key)?.close(), idleMs).unref();
+      const timer = setTimer(() => void take(key)?.close(), idleMs);
       idle.set(key, { connection, timer });
     },
     async close() {

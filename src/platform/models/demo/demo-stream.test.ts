@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { createManualClock, runWithClock } from '../../../kernel/clock/clock.ts';
 import { DemoStream } from './demo-stream.ts';
-import { TimerWheel } from './timer-wheel.ts';
 
 function* giveWords(count: number): Generator<LanguageModelV4StreamPart, void, void> {
   for (let word = 0; word < count; word += 1) yield { type: 'text-delta', id: '0', delta: 'x' };
@@ -25,38 +25,39 @@ test('nothing is made ahead of a reader that stands still, beyond a burst', asyn
 });
 
 test('a paced stream gives the k-th word k/rate seconds after the first, and makes up for a stall', async () => {
-  const clock = { ms: 1_000 };
-  const wheel = new TimerWheel(() => clock.ms);
-  const pace = { nowMs: () => clock.ms, wheel };
-  const stream = new DemoStream(giveWords(60), { wordsPerSecond: 200, signal: undefined, pace });
+  const clock = createManualClock(new Date(1_000));
+  const stream = new DemoStream(giveWords(60), { wordsPerSecond: 200, signal: undefined });
   const times: number[] = [];
   let ended = false;
-  const reading = (async () => {
+  const reading = runWithClock(clock, async () => {
     for (let parts = await stream.read(); parts !== undefined; parts = await stream.read()) {
-      for (const _ of parts) times.push(clock.ms);
+      for (const _ of parts) times.push(clock.elapsedMs());
     }
     ended = true;
-  })();
-  while (!ended && clock.ms < 10_000) {
+  });
+  while (!ended && clock.elapsedMs() < 10_000) {
     await new Promise(setImmediate);
-    clock.ms += times.length === 20 ? 52 : 1;
-    wheel.advance();
+    clock.advance(times.length === 20 ? 52 : 1);
   }
   if (!ended) stream.cancel();
   await reading;
-  // Word 19 is given at 1,095; the clock's next look is at 1,147.
-  const due = Array.from({ length: 60 }, (_, word) => 1_000 + word * 5);
-  const stalled = due.map((ms) => (ms > 1_095 && ms < 1_147 ? 1_147 : ms));
+  // Word 19 is given at 95; the reader's next look is at 147. From there the timer ticks every 5 ms: no word comes before it is due,
+  // none later than at the next tick, and lateness does not add up.
+  const due = Array.from({ length: 60 }, (_, word) => word * 5);
+  const stalled = due.map((ms) => (ms > 95 ? Math.max(147, ms + 2) : ms));
   assert.deepEqual(times, stalled);
 });
 
 test('a paced stream ends when it is aborted before the next word is due', async () => {
-  const clock = { ms: 1_000 };
-  const pace = { nowMs: () => clock.ms, wheel: new TimerWheel(() => clock.ms) };
+  const clock = createManualClock(new Date(1_000));
   const controller = new AbortController();
-  const stream = new DemoStream(giveWords(100), { wordsPerSecond: 1, signal: controller.signal, pace });
-  assert.equal((await stream.read())?.length, 1);
-  const next = stream.read();
-  controller.abort(new Error('enough'));
-  await assert.rejects(next, /enough/);
+  const stream = new DemoStream(giveWords(100), { wordsPerSecond: 1, signal: controller.signal });
+  await runWithClock(clock, async () => {
+    assert.equal((await stream.read())?.length, 1);
+    const next = stream.read();
+    controller.abort(new Error('enough'));
+    await assert.rejects(next, /enough/);
+  });
+  // The timer that all streams share ends at its next tick; left on this clock, it would stand still for whoever comes next.
+  clock.advance(5);
 });

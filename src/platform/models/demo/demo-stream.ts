@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { elapsedMs } from '../../../kernel/clock/timers.ts';
 import type { PartSource } from '../chat-model.ts';
 import { TimerWheel } from './timer-wheel.ts';
 
@@ -14,8 +15,6 @@ export interface DemoStreamOptions {
   /** Text deltas a second; as fast as they are read when absent. */
   readonly wordsPerSecond: number | undefined;
   readonly signal: AbortSignal | undefined;
-  /** What the rate is measured by. Replaced in tests; the wheel goes by the same clock. */
-  readonly pace?: { readonly nowMs: () => number; readonly wheel: TimerWheel } | undefined;
 }
 
 /**
@@ -26,8 +25,6 @@ export class DemoStream implements PartSource {
   readonly #parts: Iterator<Part, void, void>;
   readonly #msPerWord: number;
   readonly #signal: AbortSignal | undefined;
-  readonly #nowMs: () => number;
-  readonly #wheel: TimerWheel | undefined;
   /** Made, and not yet due. */
   #next: Part | undefined;
   #words = 0;
@@ -39,12 +36,10 @@ export class DemoStream implements PartSource {
   #wake: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(parts: Iterator<Part, void, void>, { wordsPerSecond, signal, pace }: DemoStreamOptions) {
+  constructor(parts: Iterator<Part, void, void>, { wordsPerSecond, signal }: DemoStreamOptions) {
     this.#parts = parts;
     this.#msPerWord = wordsPerSecond === undefined ? 0 : 1000 / wordsPerSecond;
     this.#signal = signal;
-    this.#nowMs = pace?.nowMs ?? (() => performance.now());
-    this.#wheel = pace?.wheel;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -79,8 +74,8 @@ export class DemoStream implements PartSource {
         break;
       }
       if (this.#msPerWord > 0 && part.type === 'text-delta') {
-        if (this.#words === 0) this.#startMs = this.#nowMs();
-        if (this.#nowMs() < this.#dueMs()) {
+        if (this.#words === 0) this.#startMs = elapsedMs();
+        if (elapsedMs() < this.#dueMs()) {
           this.#next = part;
           break;
         }
@@ -105,7 +100,7 @@ export class DemoStream implements PartSource {
 
   readonly #setTimer = (wake: () => void): void => {
     sharedWheel ??= new TimerWheel();
-    this.#cancelTimer = (this.#wheel ?? sharedWheel).setTimer(this.#dueMs(), wake);
+    this.#cancelTimer = sharedWheel.setTimer(this.#dueMs(), wake);
   };
 
   readonly #onAbort = (): void => {

@@ -4,16 +4,17 @@
  *
  * Timers fire at the first tick at or after their time, never before. The tick runs only while timers are set.
  */
+import { elapsedMs, setTicker, type Timer } from '../../../kernel/clock/timers.ts';
 export class TimerWheel {
   readonly #slots: WheelTimer[][] = Array.from({ length: SLOT_COUNT }, () => []);
   readonly #now: () => number;
   #pending = 0;
   /** The last tick whose slot was emptied. */
   #tick = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
 
   /** `now`: milliseconds of a clock that never goes back. */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = () => elapsedMs()) {
     this.#now = now;
   }
 
@@ -38,7 +39,7 @@ export class TimerWheel {
     for (let tick = first; tick <= current && this.#pending > 0; tick++) this.#fireSlot(tick, current);
     this.#tick = Math.max(this.#tick, current);
     if (this.#pending > 0) return;
-    clearInterval(this.#timer);
+    this.#timer?.cancel();
     this.#timer = undefined;
   }
 
@@ -63,7 +64,7 @@ export class TimerWheel {
 
   #start(): void {
     this.#tick = Math.floor(this.#now() / TICK_MS);
-    this.#timer = setInterval(() => this.advance(), TICK_MS);
+    this.#timer = setTicker(() => this.advance(), TICK_MS, { keepsProcess: true });
   }
 }
 

@@ -8,6 +8,7 @@
  * A note is renewed while its blob is being stored, for an upload may take longer than that.
  */
 import { type BlobStore, BlobTooLargeError, type StoredBlob } from '../../../kernel/blobs/blobs.ts';
+import { setTicker } from '../../../kernel/clock/timers.ts';
 import type { Executor } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type TenantDb, tenantDb } from '../../store/tenant-db.ts';
@@ -45,7 +46,7 @@ export async function keepBlob(
   const scope = tenantDb(db, projectId);
   await insertUnclaimedBlob(scope, key, CLAIM_HOURS);
   // A renewal that fails is made up for by the next one, or the claim finds that the time is over.
-  const renewal = setInterval(() => extendUnclaimedBlob(scope, key, CLAIM_HOURS).catch(() => {}), renewEveryMs).unref();
+  const renewal = setTicker(() => extendUnclaimedBlob(scope, key, CLAIM_HOURS).catch(() => {}), renewEveryMs);
   try {
     return await blobs.put(key, source, { maxBytes });
   } catch (error) {
@@ -56,7 +57,7 @@ export async function keepBlob(
     }
     throw new ApiError('storage_unavailable', { cause: error });
   } finally {
-    clearInterval(renewal);
+    renewal.cancel();
   }
 }
 

@@ -1,4 +1,5 @@
 /** The answer to whoever started or resumed a turn: its stream, or the run once it rests. */
+import { abortAfter } from '../../../kernel/clock/timers.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { EventStream, eventFrame } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
@@ -80,7 +81,7 @@ async function answerWithRun(
   const { waitMs, applied } = prefer;
   const headers = applied === undefined ? {} : { 'preference-applied': applied };
   if (waitMs === 0) return new HttpReply(status, renderRun(begun.segment.run), headers);
-  const timeout = waitMs === undefined ? undefined : AbortSignal.timeout(waitMs);
+  const timeout = waitMs === undefined ? undefined : abortAfter(waitMs);
   const run = await waitForRest(engine, begun, timeout === undefined ? signal : AbortSignal.any([signal, timeout]));
   // What was cut short by a server that goes away is made up for by its repetition; what was asked for is kept.
   if (idempotency !== undefined && timeout?.aborted === true && run.status === 'in_progress') {

@@ -8,7 +8,7 @@
  */
 import { constants, mkdir, open, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { sleep } from '../../../kernel/clock/timers.ts';
 import { nameOfOwn } from './owner.ts';
 
 export const BOX_PREFIX = 'ironcraft-box-';
@@ -87,7 +87,7 @@ export async function removeCgroup(path: string): Promise<boolean> {
     await writeWhereKnown(join(path, 'cgroup.kill'), '1').catch(() => undefined);
     if (await tryRemove(path)) return true;
     if (attempt === REMOVE_ATTEMPTS) return false;
-    await wait(REMOVE_INTERVAL_MS);
+    await sleep(REMOVE_INTERVAL_MS);
   }
 }
 

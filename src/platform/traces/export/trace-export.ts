@@ -3,6 +3,7 @@
  * length, and one worker reads what is stored of each and sends it. A turn never waits, and what finds no room is dropped
  * and counted. Each run is sent by the replica that ended it, so once; what a replica that dies had in its queue is not sent.
  */
+import { elapsedMs, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Resource } from '../../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
@@ -54,7 +55,7 @@ export function createTraceExport(deps: TraceExportDependencies): TraceExport {
   const queue: EndedRun[] = [];
   let opening: Promise<SpanSender> | undefined;
   let isStarted = false;
-  let gathering: NodeJS.Timeout | undefined;
+  let gathering: Timer | undefined;
   let dropsLoggedAt = Number.NEGATIVE_INFINITY;
 
   const worker = createPeriodicWorker({
@@ -88,7 +89,7 @@ export function createTraceExport(deps: TraceExportDependencies): TraceExport {
       if (collector === undefined) return;
       if (queue.length >= maxQueued) {
         exports.inc({ outcome: 'dropped' });
-        const now = performance.now();
+        const now = elapsedMs();
         if (now - dropsLoggedAt < DROPS_LOGGED_EVERY_MS) return;
         dropsLoggedAt = now;
         logger.warn({ queued: queue.length }, 'runs end faster than their spans are sent: some are dropped');
@@ -96,10 +97,10 @@ export function createTraceExport(deps: TraceExportDependencies): TraceExport {
       }
       queue.push(run);
       if (!isStarted || gathering !== undefined) return;
-      gathering = setTimeout(() => {
+      gathering = setTimer(() => {
         gathering = undefined;
         worker.wake();
-      }, GATHER_MS).unref();
+      }, GATHER_MS);
     },
     async start() {
       isStarted = true;
@@ -107,10 +108,10 @@ export function createTraceExport(deps: TraceExportDependencies): TraceExport {
     },
     async stop() {
       isStarted = false;
-      clearTimeout(gathering);
-      const late = setTimeout(() => void worker.stop(), STOP_GRACE_MS);
+      gathering?.cancel();
+      const late = setTimer(() => void worker.stop(), STOP_GRACE_MS, { keepsProcess: true });
       await worker.runPass().catch(() => undefined);
-      clearTimeout(late);
+      late.cancel();
       await worker.stop();
       const sender = await opening?.catch(() => undefined);
       await sender?.close();

@@ -3,7 +3,7 @@
  * token, once over all replicas, and the new pair is stored before it is used.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
+import { abortAfter, elapsedMs, sleep } from '../../../../kernel/clock/timers.ts';
 import type { Database } from '../../../../kernel/db/database.ts';
 import { ApiError } from '../../../../kernel/http/errors.ts';
 import type { Outbound } from '../../../../kernel/outbound/outbound.ts';
@@ -44,7 +44,7 @@ export async function callManifestApi(
 ): Promise<JsonObject> {
   const api = createSlackApi(deps.outbound);
   const db = new TenantDatabase(deps.db, projectId);
-  const call = (account: OpenAccount) => api.call(accessOf(account), method, args, AbortSignal.timeout(CALL_MS));
+  const call = (account: OpenAccount) => api.call(accessOf(account), method, args, abortAfter(CALL_MS));
   const stored = requireFactory(await openStored(deps, db)).account;
   const usable = isNearlyOver(stored) ? await rotate(deps, api, db, stored) : stored;
   try {
@@ -90,15 +90,15 @@ async function rotate(
   seen: OpenAccount,
 ): Promise<OpenAccount> {
   const rotationId = randomUUID();
-  const waitsUntil = performance.now() + WAIT_MS;
+  const waitsUntil = elapsedMs() + WAIT_MS;
   for (;;) {
     const { account, sealedSecrets } = requireFactory(await openStored(deps, db));
     if (account.secrets.config_token !== seen.secrets.config_token) return account;
     if (await claimRotation(db, rotationId, sealedSecrets)) return spend(deps, api, db, account, rotationId);
-    if (performance.now() > waitsUntil) {
+    if (elapsedMs() > waitsUntil) {
       throw new SlackProblem('failed', 'Slack: the configuration token is still being replaced.');
     }
-    await wait(LOOK_MS);
+    await sleep(LOOK_MS);
   }
 }
 
@@ -112,7 +112,7 @@ async function spend(
   const refreshToken = account.secrets.config_refresh_token ?? '';
   let pair: ConfigPair;
   try {
-    const signal = AbortSignal.timeout(CALL_MS);
+    const signal = abortAfter(CALL_MS);
     const args = { refresh_token: refreshToken };
     pair = readPair(await api.call({ baseUrl: baseUrlOf(account) }, 'tooling.tokens.rotate', args, signal));
   } catch (error) {

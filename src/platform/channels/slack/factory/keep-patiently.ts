@@ -1,5 +1,5 @@
 /** What Slack has told once, and never again: it is not given up because the store stumbles. */
-import { setTimeout as wait } from 'node:timers/promises';
+import { sleep } from '../../../../kernel/clock/timers.ts';
 import { isStorageFault } from '../../../../kernel/http/storage-faults.ts';
 
 const ATTEMPTS = 20;
@@ -11,7 +11,7 @@ export async function keepPatiently<T>(keep: () => Promise<T>): Promise<T> {
       return await keep();
     } catch (error) {
       if (attempt === ATTEMPTS || !isStorageFault(error)) throw error;
-      await wait(AGAIN_MS);
+      await sleep(AGAIN_MS);
     }
   }
 }

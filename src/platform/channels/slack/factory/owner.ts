@@ -1,4 +1,5 @@
 /** Whom alone an app of a smith's own obeys, where that was said: the member of a workspace who has the mail address. */
+import { abortAfter } from '../../../../kernel/clock/timers.ts';
 import { ApiError } from '../../../../kernel/http/errors.ts';
 import { appendEvent } from '../../../feed/append-event.ts';
 import type { TenantTransaction } from '../../../store/tenant-db.ts';
@@ -26,7 +27,7 @@ export async function findOwner(
   if (deploymentAccountOf(account) === '' || email === '' || address !== null) return undefined;
   try {
     const access = { baseUrl: baseUrlOf(account), token: botToken };
-    const found = await api.call(access, 'users.lookupByEmail', { email }, AbortSignal.timeout(DEADLINE_MS));
+    const found = await api.call(access, 'users.lookupByEmail', { email }, abortAfter(DEADLINE_MS));
     const { id } = objectAt(found, 'user');
     if (isUserId(id)) return addressOf(teamId, id);
   } catch (error) {
