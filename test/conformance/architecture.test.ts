@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { describe, test } from 'node:test';
-import { findViolations, importsOf } from './import-graph.ts';
+import { checkTimers, findViolations, importsOf, OWN_TIMERS } from './import-graph.ts';
 
 const root = new URL('../../', import.meta.url);
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
@@ -30,7 +30,11 @@ test('no file of test/ or bench/ has a name that names no concern', () => {
 
 describe('a wrong arrow is found', () => {
   const target = (path: string) => [path, ''] as const;
-  const wrong: readonly [rule: string, planted: readonly (readonly [string, string])[], complaint: RegExp][] = [
+  const wrong: readonly (readonly [
+    rule: string,
+    planted: readonly (readonly [string, string])[],
+    complaint: RegExp,
+  ])[] = [
     [
       'the kernel knows nothing of the platform',
       [['src/kernel/ids/ids.ts', `import { x } from '../../platform/tables.ts';`], target('src/platform/tables.ts')],
@@ -137,6 +141,24 @@ describe('a wrong arrow is found', () => {
       [['src/command-line/serve.ts', `import { env } from 'node:process';`]],
       /reads the environment/,
     ],
+    ...[
+      'const timer = setTimeout(look, 1_000);',
+      'export const wait = setInterval;',
+      'globalThis.setTimeout(look, 1_000);',
+      'const signal = AbortSignal.timeout(1_000);',
+      `import timers from 'node:timers';`,
+      `import { setTimeout as wait } from 'node:timers/promises';`,
+      `import {\n  setImmediate as nextTurn,\n  setTimeout as wait,\n} from 'node:timers/promises';`,
+      `import * as timers from 'node:timers/promises';`,
+      `const { scheduler } = await import('node:timers/promises');`,
+    ].map(
+      (source) =>
+        [
+          `what waits goes by kernel/clock: ${source.replaceAll(/\s+/g, ' ')}`,
+          [['src/kernel/a.ts', source]] as const,
+          /waits by itself/,
+        ] as const,
+    ),
     ['a name names a concern', [target('src/kernel/http/http-utils.ts')], /names no concern/],
     ['a folder’s name too', [target('src/kernel/common/x.ts')], /names no concern/],
     ['names are kebab-case', [target('src/kernel/http/rateLimit.ts')], /not in kebab-case/],
@@ -157,6 +179,29 @@ describe('a wrong arrow is found', () => {
     const problems = findViolations(sources, packages);
     assert.ok(problems.some((problem) => problem.startsWith(`${victim} imports src/platform/errors.ts`)));
   });
+});
+
+test('a turn of the event loop and a method of another are no waiting', () => {
+  const source = `
+    import { setImmediate as nextTurn } from 'node:timers/promises';
+    setImmediate(look);
+    server.setTimeout(1_000);
+    const signal = AbortSignal.any([one, other]);
+  `;
+  assert.deepEqual(checkTimers('src/kernel/a.ts', source), []);
+  assert.deepEqual(checkTimers('src/kernel/a.test.ts', 'setTimeout(look, 1_000);'), []);
+});
+
+test('the scripts of src/ wait by kernel/clock too, and each exemption is of a file that needs it', () => {
+  const files = [...readSources('src'), ...readSources('src', '.js')];
+  assert.deepEqual(
+    files.flatMap(([path, source]) => checkTimers(path, source)),
+    [],
+  );
+  const sources = new Map(files);
+  for (const path of Object.keys(OWN_TIMERS)) {
+    assert.equal(checkTimers(`src/not-exempt/${path}`, sources.get(path) ?? '').length, 1, `${path} has no timers`);
+  }
 });
 
 test('every way to import is read, and nothing that only looks like one', () => {
@@ -199,9 +244,9 @@ test('importing a module does nothing: no output, no file, nothing that keeps th
   }
 });
 
-function readSources(folder: string): Map<string, string> {
+function readSources(folder: string, ending = '.ts'): Map<string, string> {
   const entries = readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' });
-  const paths = entries.filter((entry) => entry.endsWith('.ts') && !entry.includes('node_modules'));
+  const paths = entries.filter((entry) => entry.endsWith(ending) && !entry.includes('node_modules'));
   return new Map(
     paths.map((entry) => {
       const path = `${folder}/${entry.replaceAll(sep, '/')}`;

@@ -304,12 +304,26 @@ const UNSCOPED = 'src/platform/store/executor-of.ts';
 
 const FORBIDDEN_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'misc', 'manager', 'managers'];
 
+/**
+ * Where src/ waits otherwise than by `kernel/clock/timers.ts`, and why. A test that turns the clock of a replica has no hold on these.
+ */
+export const OWN_TIMERS: Readonly<Record<string, string>> = {
+  'src/kernel/clock/timers.ts': 'it is what the others wait with',
+  'src/kernel/child-process/spawner-program.ts': 'the program of a child process, which loads next to nothing',
+  'src/kernel/child-process/watch-parent.js': 'a thread of a child process, which loads nothing',
+  'src/kernel/event-loop/watch-thread.ts': 'a thread of its own, which gets its source as text',
+  'src/kernel/event-loop/watch-event-loop.ts': 'it measures how late the event loop itself is',
+  'src/kernel/http/lateness.ts': 'it measures how late the event loop itself is',
+  'src/command-line/release-memory.ts': 'it measures what the process has used since it last looked',
+  'src/platform/hosted/page/page.js': 'it runs in a browser',
+};
+
 /** One sentence for each rule that these sources break. */
 export function findViolations(sources: Sources, dependencies: ReadonlySet<string>): string[] {
   const problems: string[] = [];
   const arrows = new Map<string, string[]>();
   for (const [path, source] of sources) {
-    problems.push(...checkName(path), ...checkEnvironment(path, source));
+    problems.push(...checkName(path), ...checkEnvironment(path, source), ...checkTimers(path, source));
     const imports = importsOf(path, source);
     arrows.set(
       path,
@@ -347,6 +361,23 @@ function checkEnvironment(path: string, source: string): string[] {
     /\bprocess\s*(?:\.\s*env\b|\[\s*['"]env['"])|\bimport\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"](?:node:)?process['"]/;
   const allowed = path.startsWith('src/kernel/config/') || isTest(path);
   return !allowed && reads.test(source) ? [`${path}: reads the environment, which is src/kernel/config's`] : [];
+}
+
+/** What a program waits with must be what a test can turn. `setImmediate` takes no time. */
+export function checkTimers(path: string, source: string): string[] {
+  if (!path.startsWith('src/') || isTest(path) || path in OWN_TIMERS) return [];
+  const waits = [
+    // A method of that name is another's: `server.setTimeout` is about its sockets.
+    /(?<![.\w$#])set(?:Timeout|Interval)\b/,
+    /\b(?:globalThis|global|window)\s*(?:\.\s*|\[\s*['"])set(?:Timeout|Interval)\b/,
+    /\bAbortSignal\s*(?:\.\s*timeout\b|\[)/,
+    // By another name, or whole: what is taken of it cannot be seen.
+    /\bfrom\s*['"](?:node:)?timers['"]/,
+    /\bimport\s+(?!\{\s*setImmediate\b[^,}]*\})[^;'"]*\bfrom\s*['"](?:node:)?timers\/promises['"]/,
+    /\b(?:import|require)\(\s*['"](?:node:)?timers\b/,
+  ];
+  const isWaiting = waits.some((pattern) => pattern.test(source));
+  return isWaiting ? [`${path}: waits by itself, which is src/kernel/clock/timers.ts's`] : [];
 }
 
 function checkImport(from: string, to: string, sources: Sources, dependencies: ReadonlySet<string>): string[] {
