@@ -17,12 +17,18 @@ import { FolderInUseError, type FolderLock, lockFolder } from '../../src/kernel/
 import { type MigrationSource, migrate, readMigrations } from '../../src/kernel/db/migrate.ts';
 import { createJobs } from '../../src/kernel/jobs/jobs.ts';
 import { cacheFolder } from './cache-folder.ts';
+import { installClock, searchPath, shiftClock } from './database-time.ts';
 import { holdEngine } from './embedded-engine.ts';
 
 export interface TestDatabase {
   readonly db: Database;
   /** The server database's address, to give to another process; absent on the embedded store. */
   readonly url?: string;
+  /**
+   * Has the database be ahead of the real time by so much (negative: behind it), in every session from its next statement on. Only in a
+   * database of one's own. The process has its own time: see `kernel/clock`.
+   */
+  shiftTime(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -37,7 +43,7 @@ export interface TestDatabaseOptions {
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
 /** Raise it when what a copy starts with changes and neither the migrations nor PGlite tell. */
-const contentRevision = 3;
+const contentRevision = 4;
 const buildTimeoutMs = 60_000;
 const pollMs = 25;
 const cacheLifetimeMs = 24 * 3_600_000;
@@ -113,7 +119,13 @@ async function openEmbedded(sources: readonly MigrationSource[]): Promise<TestDa
   if (!existsSync(file)) await buildDump(file, sources);
   const dump = await holdDump(file);
   const db = await connectEmbedded({ folder: undefined, dump, engine: await holdEngine() });
-  return { db, close: () => db.close() };
+  await setSearchPath(db);
+  return { db, shiftTime: (ms) => shiftClock(db, ms), close: () => db.close() };
+}
+
+/** The embedded store has one session, and knows no settings of a database. */
+async function setSearchPath(db: Database): Promise<void> {
+  await db.query({ text: `set search_path = ${searchPath}` });
 }
 
 const dumps = new Map<string, Promise<Uint8Array>>();
@@ -143,6 +155,8 @@ async function buildDump(file: string, sources: readonly MigrationSource[]): Pro
     try {
       // From the beginning, so that the log keeps no files for later: each copy would have them too.
       await db.query({ text: 'set wal_recycle = off' });
+      await setSearchPath(db);
+      await installClock(db);
       await setUpSchemas(db, sources);
       for (const statement of [...dropTemplates, ...shortenLog]) await db.query({ text: statement });
       const partial = `${file}.partial-${process.pid}`;
@@ -189,13 +203,14 @@ async function openOnServer(
   const name = `${template}_${randomBytes(6).toString('hex')}`;
   await onServer(serverUrl, async (admin) => {
     if (!(await databaseExists(admin, template))) await buildTemplate(admin, serverUrl, template, sources);
-    await admin.query({ text: `create database ${name} template ${template}`, values: [] });
+    await createDatabase(admin, name, template);
   });
   const url = urlOf(serverUrl, name);
   const db = await connectServer({ url, poolSize });
   return {
     db,
     url,
+    shiftTime: (ms) => shiftClock(db, ms),
     async close() {
       await db.close();
       await onServer(serverUrl, (admin) => dropDatabase(admin, name));
@@ -217,9 +232,10 @@ async function buildTemplate(
     if (await databaseExists(admin, template)) return;
     const partial = `${template}_partial`;
     await dropDatabase(admin, partial);
-    await admin.query({ text: `create database ${partial}`, values: [] });
+    await createDatabase(admin, partial);
     const db = await connectServer({ url: urlOf(serverUrl, partial), poolSize: 1 });
     try {
+      await installClock(db);
       await setUpSchemas(db, sources);
     } finally {
       await db.close();
@@ -237,6 +253,13 @@ async function onServer(url: string, work: (admin: Database) => Promise<void>): 
   } finally {
     await admin.close();
   }
+}
+
+/** A copy has what its template holds, but none of its settings. */
+async function createDatabase(admin: Database, name: string, template?: string): Promise<void> {
+  const copied = template === undefined ? '' : ` template ${template}`;
+  await admin.query({ text: `create database ${name}${copied}`, values: [] });
+  await admin.query({ text: `alter database ${name} set search_path = ${searchPath}`, values: [] });
 }
 
 async function databaseExists(admin: Database, name: string): Promise<boolean> {
