@@ -221,15 +221,13 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
 
   it('a job does not run before its time', async () => {
     const runs = new Runs();
+    const { db, shiftTime } = current();
     const { jobs, name } = await startQueue(async (job) => runs.add(job));
-    await jobs.enqueue(current().db, name, { n: 2 }, { startAfter: new Date(Date.now() + 3_600_000) });
-    await jobs.enqueue(current().db, name, { n: 1 });
+    await jobs.enqueue(db, name, { n: 2 }, { startAfter: new Date(Date.now() + 3_600_000) });
+    await jobs.enqueue(db, name, { n: 1 });
     await runs.reach(1);
-    await current().db.query({
-      text: `update jobs.job set start_after = now() - interval '1 second' where name = $1 and state = 'created'`,
-      values: [name],
-    });
-    await runs.reach(2);
+    await shiftTime(3_600_000);
+    await runs.reach(2).finally(() => shiftTime(0));
     assert.deepEqual(
       runs.seen.map(({ data }) => data.n),
       [1, 2],
