@@ -309,6 +309,7 @@ const FORBIDDEN_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'misc',
  */
 export const OWN_TIMERS: Readonly<Record<string, string>> = {
   'src/kernel/clock/timers.ts': 'it is what the others wait with',
+  'src/kernel/jobs/boss-clock.ts': 'it gives that clock to pg-boss, whose port has these names',
   'src/kernel/child-process/spawner-program.ts': 'the program of a child process, which loads next to nothing',
   'src/kernel/child-process/watch-parent.js': 'a thread of a child process, which loads nothing',
   'src/kernel/event-loop/watch-thread.ts': 'a thread of its own, which gets its source as text',

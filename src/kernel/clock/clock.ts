@@ -2,12 +2,13 @@
  * The port to time. What a process waits for goes through the functions of `timers.ts`, and what it asks the time through a `Clock`; both
  * follow the clock of the async context that they are called in. That is the system's, unless a test entered another by
  * `runWithClock`: then everything that is started inside, and everything that follows from it by callbacks and promises, belongs to that
- * clock. So two replicas can run in one process, each with a clock of its own. Only tests turn a clock; nothing in src/ calls `runWithClock`.
+ * clock. So two replicas can run in one process, each with a clock of its own. Only tests turn a clock: nothing else in src/ calls `runWithClock`.
  *
  * Not behind the port, and so always in real time:
  * - turns of the event loop (`setImmediate`, microtasks), which take no time;
  * - measurements: durations for logs and metrics, slices and limits of computing, the watch over the event loop;
  * - the time-outs of sockets and HTTP servers (node:net, node:http, undici, pg, ws), and what libraries wait or keep by themselves;
+ * - uses of `Date.now()` and `new Date()` that ask no `Clock`;
  * - programs of child processes and threads, and pages in a browser;
  * - the database: tests shift its time by themselves (`test/support/database.ts`).
  * What a module keeps for the whole process (a keep-alive ticker for all streams, for one) belongs to the clock of whoever started it.

@@ -18,6 +18,7 @@ import { isUniqueViolation, sqlState, sqlStateOf } from '../db/sql-errors.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import { createAbruptEnds } from './abrupt-ends.ts';
 import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
+import { bossClock } from './boss-clock.ts';
 import type { JobHandler, JobsLogger } from './job.ts';
 import { QueueRunner, SPARE_RUNS } from './queue-runner.ts';
 import { findReadyQueues } from './ready-queues.ts';
@@ -264,6 +265,7 @@ class BossJobs implements Jobs {
       // Both look after a server with background processes; the embedded store looks after itself.
       monitorVacuum: !embedded,
       reindex: !embedded,
+      clock: bossClock,
     });
     boss.on('error', (error) => logger.error({ err: error }, 'the job queue failed at its own work'));
     boss.on('warning', (warning) => logger.warn({ warning }, 'the job queue warns'));
