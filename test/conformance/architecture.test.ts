@@ -229,7 +229,9 @@ test('every way to import is read, and nothing that only looks like one', () => 
 test('importing a module does nothing: no output, no file, nothing that keeps the process from ending', () => {
   // What is started as a program or as a thread does its work on import.
   const started = new Set(['src/kernel/child-process/run-child.ts', 'src/kernel/db/embedded-worker.ts']);
-  const paths = [...readSources('src').keys()].filter((path) => !started.has(path) && !path.endsWith('.test.ts'));
+  const paths = [...readSources('src').keys()].filter(
+    (path) => !started.has(path) && !/\.(?:test|soak)\.ts$/.test(path),
+  );
   const modules = paths.map((path) => new URL(path, root).href);
   const script = `for (const module of ${JSON.stringify(modules)}) await import(module);`;
   const folder = mkdtempSync(join(tmpdir(), 'import-'));
