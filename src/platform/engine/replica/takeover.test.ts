@@ -125,7 +125,7 @@ test('a turn that has completed a step since it was taken over begins to be coun
 });
 
 test('a turn that was interrupted twice while other replicas end, too, is not blamed but waits for calm', async () => {
-  const ends = ['rep_elsewhere', 'rep_last'];
+  const ends = ['rep_ending', 'rep_last'];
   await withReplicas(ends, 'false', async () => {
     const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true, replicaId: 'rep_last' });
     // Suspects are taken over one after the other: this one had its chance before the next was through.
@@ -142,7 +142,7 @@ test('a turn that was interrupted twice while other replicas end, too, is not bl
 });
 
 test('a turn that waits for calm is cancelled all the same, and does not wait for ever', async () => {
-  await withReplicas(['rep_elsewhere'], 'false', async () => {
+  await withReplicas(['rep_ending'], 'false', async () => {
     const cancelled = await abandonRun({ interruptedBy: ['rep_first'] });
     await cancelled.smith.cancel(cancelled.runId);
     assert.equal((await cancelled.smith.settled(cancelled.runId)).status, 'cancelled');
