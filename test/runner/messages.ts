@@ -30,6 +30,8 @@ export interface FileReport {
   readonly durationMs: number;
   /** Of the worker process, and of processes that the file has started and ended. */
   readonly processorMs: number;
+  /** Of the worker process, after the file. */
+  readonly residentBytes: number;
 }
 
 export type WorkerMessage =

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { FileReport } from './messages.ts';
 import { root } from './select-files.ts';
+import { TestRun } from './test-run.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /** For files that end by themselves. */
@@ -149,6 +150,24 @@ test('a property of fast-check draws by the run’s seed and its test’s name',
   assert.notEqual(one?.split(': ')[1], other?.split(': ')[1]);
   assert.deepEqual(await draw('draws-at-random', '7'), [one, other]);
   assert.notDeepEqual(await draw('draws-at-random', '8'), [one, other]);
+});
+
+test('a worker process that has grown past its limit gets no further file', async () => {
+  const flakyFile = join(scratch, 'no-flaky.json');
+  await writeFile(flakyFile, '[]\n');
+  const runWith = async (maxResidentBytes: number) => {
+    const files = [fixture('tells-process'), fixture('tells-process-too')];
+    const options = { scratch: join(scratch, 'grown'), limitMs: LIMIT_MS, keepGoing: true, flakyFile, retries: false };
+    const run = new TestRun(
+      files.map((file) => ({ file, store: 'embedded' })),
+      { ...options, maxResidentBytes },
+    );
+    await run.runAll(1);
+    assert.deepEqual(run.troubles, []);
+    return new Set(run.reports.flatMap(({ diagnostics }) => diagnostics)).size;
+  };
+  assert.equal(await runWith(1), 2);
+  assert.equal(await runWith(Number.POSITIVE_INFINITY), 1);
 });
 
 interface Run {

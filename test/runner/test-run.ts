@@ -9,6 +9,9 @@ import { isWaiting, reasonToRunAlone, root, STORES, type Store, type Task } from
 import { TaskQueue } from './task-queue.ts';
 import { WorkerProcess } from './worker-process.ts';
 
+/** What files leave behind in a process makes each collection of garbage longer: past a gigabyte it is half of what tests compute. */
+const MAX_RESIDENT_BYTES = 768 * 1_048_576;
+
 export interface TestRunOptions {
   /** A folder for what workers and their files leave behind. */
   readonly scratch: string;
@@ -20,6 +23,8 @@ export interface TestRunOptions {
   readonly flakyFile: string;
   /** Whether a file that failed is run once more. */
   readonly retries: boolean;
+  /** A worker process that has grown beyond this gets no further file. Default 768 MiB. */
+  readonly maxResidentBytes?: number;
 }
 
 export class TestRun {
@@ -76,7 +81,9 @@ export class TestRun {
     if (reasonToRunAlone(file) !== undefined) return this.#runAlone({ file, store });
     const worker = this.#idle[store].pop() ?? this.#startWorker(store);
     const report = await worker.run(file, this.#options.limitMs);
-    if (worker.isAlive) this.#idle[store].push(worker);
+    const isTooLarge = report.residentBytes > (this.#options.maxResidentBytes ?? MAX_RESIDENT_BYTES);
+    if (isTooLarge) await worker.end();
+    else if (worker.isAlive) this.#idle[store].push(worker);
     return { ...report, store };
   }
 

@@ -69,6 +69,7 @@ export class WorkerProcess {
       diagnostics: [],
       durationMs: performance.now() - startMs,
       processorMs: 0,
+      residentBytes: 0,
     });
     await Promise.race([this.#ready, this.#exit]);
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), limitMs + this.#graceMs);

@@ -40,6 +40,7 @@ async function runFile({ file, limitMs }: RunFile): Promise<FileReport> {
     diagnostics,
     durationMs: performance.now() - startMs,
     processorMs: processorMs() - startProcessorMs,
+    residentBytes: process.memoryUsage.rss(),
   };
 }
 
