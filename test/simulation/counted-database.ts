@@ -68,13 +68,14 @@ async function runTransaction<Result>(
 ): Promise<Result> {
   const transaction: OpenTransaction = { isOpen: true, changes: [] };
   const actions: (() => void)[] = [];
-  let done: Done = await effects.hold({ label: 'begin', isChange: false, transaction });
+  let done: Done = await effects.hold({ label: 'begin', isChange: false, begins: transaction });
   try {
     const result = await inner.transaction(async (tx) => {
       done();
       const counted = countTransaction(tx, { effects, db, transaction, actions });
+      const run = () => effects.runInTransaction(transaction, () => work(counted));
       // One that waits for something else is rolled back at the crash all the same.
-      const worked = await Promise.race([current.run(transaction, () => work(counted)), effects.crashed]);
+      const worked = await Promise.race([current.run(transaction, run), effects.crashed]);
       done = await effects.hold({ label: describeCommit(transaction), transaction });
       return worked;
     });

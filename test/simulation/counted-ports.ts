@@ -30,9 +30,7 @@ export function countPort<Port extends object>(
       if (!isCounted.has(member)) return value.bind(target);
       return (...values: unknown[]) => {
         const label = [name, String(member), describeValue(values[0])].filter((part) => part !== '').join(' ');
-        return effects.perform({ label, isChange: !isRead.has(member), isOutside: true }, () =>
-          Reflect.apply(value, target, values),
-        );
+        return effects.perform({ label, isChange: !isRead.has(member) }, () => Reflect.apply(value, target, values));
       };
     },
   });
@@ -75,9 +73,7 @@ export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, ef
       ? {}
       : {
           checkUrl: (...values: Parameters<Outbound['checkUrl']>) =>
-            effects.perform({ label: 'look an address up', isChange: false, isOutside: true }, () =>
-              checkUrl(...values),
-            ),
+            effects.perform({ label: 'look an address up', isChange: false }, () => checkUrl(...values)),
         }),
     ...(fetch === undefined
       ? {}
@@ -86,7 +82,7 @@ export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, ef
             const send = fetch(...policy);
             return (input, init) => {
               const label = `${init?.method ?? 'GET'} ${originOf(input)}`;
-              return effects.perform({ label, isOutside: true }, () => send(input, init));
+              return effects.perform({ label }, () => send(input, init));
             };
           },
         }),
@@ -95,14 +91,14 @@ export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, ef
       : {
           post: (...policy: Parameters<Outbound['post']>): Post => {
             const send = post(...policy);
-            return (request) => effects.perform({ label: 'POST', isOutside: true }, () => send(request));
+            return (request) => effects.perform({ label: 'POST' }, () => send(request));
           },
         }),
     ...(openSocket === undefined
       ? {}
       : {
           openSocket: async (...values: Parameters<Outbound['openSocket']>) => {
-            const socket = await effects.perform({ label: 'connect', isOutside: true }, () => openSocket(...values));
+            const socket = await effects.perform({ label: 'connect' }, () => openSocket(...values));
             effects.onCrash(() => socket.destroy());
             return socket;
           },

@@ -173,6 +173,25 @@ test('a listener of a crashed replica hears nothing more', async () => {
   assert.equal(heard.includes('never'), false);
 });
 
+test('a call outside waits for the transaction that another call has open, and not for its own', async () => {
+  const { db, effects, labels, write } = startReplica();
+  const port = { say: async (_word: object) => undefined };
+  const counted = countPort(port, effects, 'port', { writes: ['say'] });
+  await Promise.all([
+    db.transaction(async (tx) => {
+      await write(tx, 'one');
+      await counted.say({ subject: 'inside' });
+      await write(tx, 'two');
+    }),
+    counted.say({ subject: 'beside' }),
+  ]);
+  const insert = 'insert into notes';
+  assert.deepEqual(labels(), [
+    ...['begin', insert, 'port say inside', insert, `commit of ${insert}`],
+    'port say beside',
+  ]);
+});
+
 test('effects of parallel work have the same order in every run', async () => {
   const orders = new Set<string>();
   for (let run = 0; run < 10; run += 1) {

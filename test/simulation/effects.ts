@@ -30,10 +30,10 @@ export interface Effect {
 export interface HeldEffect {
   readonly label: string;
   readonly isChange?: boolean;
-  /** The transaction that it is a statement of, begins or commits. Effects of the database beside an open transaction wait for its end. */
+  /** The transaction that it begins. */
+  readonly begins?: object;
+  /** The transaction that it is a statement of, or its commit. Default: that in which it is called, by `runInTransaction`. */
   readonly transaction?: object;
-  /** Outside of the database: it does not wait for a transaction. */
-  readonly isOutside?: boolean;
 }
 
 /** To be called once the effect is done, before the replica hears of it; throws where the replica has crashed. */
@@ -82,6 +82,7 @@ export class Effects {
   readonly #countLockWaits: (() => Promise<number>) | undefined;
   /** Statements that wait for a lock. */
   #blocked = 0;
+  readonly #context = new AsyncLocalStorage<object>();
   readonly #outside = AsyncLocalStorage.snapshot();
   readonly #crash: PromiseWithResolvers<never>;
   readonly #stall = Promise.withResolvers<void>();
@@ -126,7 +127,13 @@ export class Effects {
   hold(effect: HeldEffect): Promise<Done> {
     if (this.#isDead) return this.#refuse(effect.label);
     const { promise, resolve, reject } = Promise.withResolvers<Done>();
-    this.#waiting.push({ ...effect, grant: resolve, refuse: reject });
+    const transaction = effect.transaction ?? this.#context.getStore();
+    this.#waiting.push({
+      ...effect,
+      ...(transaction === undefined ? {} : { transaction }),
+      grant: resolve,
+      refuse: reject,
+    });
     this.#arrivals += 1;
     this.#wake();
     return promise;
@@ -140,6 +147,11 @@ export class Effects {
     } finally {
       done();
     }
+  }
+
+  /** Of what waits while the transaction is open, what `work` calls alone goes on: one connection may be all that the database has. */
+  runInTransaction<Value>(transaction: object, work: () => Promise<Value>): Promise<Value> {
+    return this.#context.run(transaction, work);
   }
 
   closeTransaction(transaction: object): void {
@@ -226,9 +238,7 @@ export class Effects {
 
   #takeNext(): Waiting | undefined {
     const open = this.#transaction;
-    const able = this.#waiting.filter(
-      ({ isOutside, transaction }) => open === undefined || isOutside === true || transaction === open,
-    );
+    const able = this.#waiting.filter(({ transaction }) => open === undefined || transaction === open);
     if (able.length === 0) return undefined;
     // Two that come through sockets arrive in either order.
     const choices = this.#chooseNext === undefined ? able : able.sort((a, b) => a.label.localeCompare(b.label));
@@ -237,7 +247,7 @@ export class Effects {
     return next;
   }
 
-  async #carryOut({ grant, isChange = true, label, refuse, transaction }: Waiting): Promise<void> {
+  async #carryOut({ begins, grant, isChange = true, label, refuse }: Waiting): Promise<void> {
     const isInTransaction = this.#transaction !== undefined;
     const number = this.#isArmed ? this.log.push({ label, isChange, isInTransaction }) : 0;
     const moment = number > 0 && number === this.#interruption?.number ? this.#interruption.moment : undefined;
@@ -252,7 +262,7 @@ export class Effects {
       if (this.#isDead) return refuse(new ReplicaCrashed());
     }
     // Begins with it, so that nothing else comes between.
-    if (transaction !== undefined && this.#countLockWaits === undefined) this.#transaction = transaction;
+    if (begins !== undefined && this.#countLockWaits === undefined) this.#transaction = begins;
     const over = Promise.withResolvers<void>();
     let isOver = false;
     let isBlocked = false;

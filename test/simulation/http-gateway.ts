@@ -25,7 +25,7 @@ export async function openHttpGateway(
       const method = asked.method ?? 'GET';
       const label = describe(method, asked.url ?? '/');
       const isChange = method !== 'GET';
-      const reply = await effects.perform({ label, isChange, isOutside: true }, () => send(targetUrl, asked, body));
+      const reply = await effects.perform({ label, isChange }, () => send(targetUrl, asked, body));
       answer.writeHead(reply.status, reply.headers);
       answer.end(reply.body);
     } finally {
