@@ -14,14 +14,14 @@ import { findChangedFiles, measureDistances } from './changed-files.ts';
 import { findWrongEntries } from './flaky-tests.ts';
 import { keepDurations, orderTasks } from './order-tasks.ts';
 import { countOutcomes, describeRun } from './report.ts';
-import { RINGS, type Ring, root, selectTasks } from './select-files.ts';
+import { RINGS, type Ring, ringOf, root, selectTasks } from './select-files.ts';
 import { TestRun } from './test-run.ts';
 
 /** A worker needs up to a gigabyte. */
 const MAX_WORKERS = 8;
 /** Files compute for two thirds of their time; more workers on a server would need more connections than PostgreSQL has by itself. */
 const DEFAULT_WORKERS = Math.min(MAX_WORKERS, availableParallelism() + 1);
-/** For one file with all its tests, so that a test that hangs ends: no file takes a tenth of it on an idle machine. */
+/** For one file with all its tests, so that a test that hangs ends. */
 const LIMIT_MS: Readonly<Record<Ring, number>> = { gate: 600_000, soak: 3_600_000 };
 
 interface Settings {
@@ -78,7 +78,7 @@ async function runTasks({ ring, keepGoing, workers, patterns, flakyFile }: Setti
   const run = new TestRun(orderTasks(selectTasks(ring, patterns), distances), {
     scratch,
     keepGoing,
-    limitMs: LIMIT_MS[ring],
+    limitMs: (file) => LIMIT_MS[ringOf(file)],
     flakyFile,
     // The soak has other seeds each time: what fails there is a finding, and no second try makes it less.
     retries: ring === 'gate',

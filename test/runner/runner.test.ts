@@ -157,7 +157,13 @@ test('a worker process that has grown past its limit gets no further file', asyn
   await writeFile(flakyFile, '[]\n');
   const runWith = async (maxResidentBytes: number) => {
     const files = [fixture('tells-process'), fixture('tells-process-too')];
-    const options = { scratch: join(scratch, 'grown'), limitMs: LIMIT_MS, keepGoing: true, flakyFile, retries: false };
+    const options = {
+      scratch: join(scratch, 'grown'),
+      limitMs: () => LIMIT_MS,
+      keepGoing: true,
+      flakyFile,
+      retries: false,
+    };
     const run = new TestRun(
       files.map((file) => ({ file, store: 'embedded' })),
       { ...options, maxResidentBytes },
@@ -217,6 +223,12 @@ test('a run ends at the first file that fails twice, and counts the files that i
   assert.match(output, /^\S+ failed \([^)]*\)\. Once more, alone:$/m);
   assert.match(output, /^ℹ files 1$/m);
   assert.match(output, /^1 files were not run after that/m);
+});
+
+test('a soak file that is named gets no second try', async () => {
+  const { code, output } = await runCommand([fixture('fails.soak')]);
+  assert.equal(code, 1);
+  assert.doesNotMatch(output, /Once more/);
 });
 
 test('a test that fails and then passes alone is flaky once, and fails the second time', async () => {

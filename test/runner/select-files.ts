@@ -28,6 +28,11 @@ const FILES: Readonly<Record<Ring, string>> = {
 };
 const TEST_FILE = /\.(?:test|soak)\.ts$/;
 
+/** The ring that a file belongs to by its name, also where it is named to run alone. */
+export function ringOf(file: string): Ring {
+  return file.endsWith('.soak.ts') ? 'soak' : 'gate';
+}
+
 /**
  * Where the gate has a server, files that it runs on the embedded store too: the main flows of both services. So are all files
  * that compare the stores (`describeOnEachStore`). The soak runs everything on both.
@@ -100,7 +105,7 @@ export function selectTasks(ring: Ring, patterns: readonly string[]): Task[] {
 }
 
 function findFiles(pattern: string): string[] {
-  return globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] })
+  return globSync(pattern, { cwd: root, exclude: ['**/node_modules/**', 'test/runner/fixtures/**'] })
     .map((file) => file.replaceAll(sep, '/'))
     .sort();
 }

@@ -5,7 +5,7 @@ import { ExclusiveTurn } from './exclusive-turn.ts';
 import { type FlakyTest, mayBeChance, nameTest, readFlakyTests, writeFlakyTests } from './flaky-tests.ts';
 import type { Outcome } from './messages.ts';
 import { describeFile, type TaskReport } from './report.ts';
-import { isWaiting, reasonToRunAlone, root, STORES, type Store, type Task } from './select-files.ts';
+import { isWaiting, reasonToRunAlone, ringOf, root, STORES, type Store, type Task } from './select-files.ts';
 import { TaskQueue } from './task-queue.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -15,13 +15,13 @@ const MAX_RESIDENT_BYTES = 768 * 1_048_576;
 export interface TestRunOptions {
   /** A folder for what workers and their files leave behind. */
   readonly scratch: string;
-  /** For one file. */
-  readonly limitMs: number;
+  /** For one file with all its tests. */
+  readonly limitMs: (file: string) => number;
   /** Whether files are begun once one has failed. */
   readonly keepGoing: boolean;
   /** Where the tests that have failed by chance before are listed, and those of this run are added. */
   readonly flakyFile: string;
-  /** Whether a file that failed is run once more. */
+  /** Whether a file of the gate that failed is run once more. */
   readonly retries: boolean;
   /** A worker process that has grown beyond this gets no further file. Default 768 MiB. */
   readonly maxResidentBytes?: number;
@@ -80,7 +80,7 @@ export class TestRun {
   async #runTask({ file, store }: Task): Promise<TaskReport> {
     if (reasonToRunAlone(file) !== undefined) return this.#runAlone({ file, store });
     const worker = this.#idle[store].pop() ?? this.#startWorker(store);
-    const report = await worker.run(file, this.#options.limitMs);
+    const report = await worker.run(file, this.#options.limitMs(file));
     const isTooLarge = report.residentBytes > (this.#options.maxResidentBytes ?? MAX_RESIDENT_BYTES);
     if (isTooLarge) await worker.end();
     else if (worker.isAlive) this.#idle[store].push(worker);
@@ -89,14 +89,19 @@ export class TestRun {
 
   async #runAlone({ file, store }: Task): Promise<TaskReport> {
     const worker = this.#startWorker(store);
-    const report = await worker.run(file, this.#options.limitMs);
+    const report = await worker.run(file, this.#options.limitMs(file));
     await worker.end();
     return { ...report, store };
   }
 
   #isWorthRetry(report: TaskReport): boolean {
     const failed = failedOf(report);
-    return this.#options.retries && failed.length > 0 && mayBeChance(report.file, failed, this.flaky);
+    return (
+      this.#options.retries &&
+      ringOf(report.file) === 'gate' &&
+      failed.length > 0 &&
+      mayBeChance(report.file, failed, this.flaky)
+    );
   }
 
   /** In a process of its own, beside no other. What passes now is flaky; what fails again has failed. */
