@@ -2,46 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { medianComputedMs } from '../../../../test/support/computed-time.ts';
-import { SpeechText } from './speech-text.ts';
+import { MARKS, speak } from '../../../../test/support/speech-lines.ts';
 
 const LINE = 200_000;
 /** Far beyond what linear time needs; quadratic time is several times this for what was the worst. */
 const STALL_MS = 2_000;
-
-function speak(pieces: Iterable<string>): string {
-  const speech = new SpeechText();
-  let said = '';
-  for (const piece of pieces) said += speech.push(piece);
-  return said + speech.end();
-}
 
 async function assertInTime(pieces: Iterable<string>): Promise<void> {
   const tookMs = await medianComputedMs(() => speak(pieces));
   assert.ok(tookMs < STALL_MS, `${Math.round(tookMs)} ms of processor time`);
 }
 
-const MARKS = [
-  ...[
-    '[',
-    '![',
-    '[](',
-    '[a](b',
-    '[a] ',
-    '[](a "',
-    '`',
-    '`\u2028',
-    '~',
-    '- ',
-    '# ',
-    '> ',
-    '_',
-    '_a',
-    'a_',
-    '*',
-    '| ',
-    ' ',
-  ],
-];
 for (const mark of MARKS) {
   for (const [before, after] of [
     ['', ''],

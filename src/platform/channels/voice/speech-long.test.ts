@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MARKS, speak } from '../../../../test/support/speech-lines.ts';
 import { SpeechText } from './speech-text.ts';
 
 const LINE = 200_000;
@@ -7,35 +8,6 @@ const LETTERS = 20_000;
 /** What is held back at most, with the letter that is one too many. */
 const HELD = 4_001;
 
-function speak(pieces: Iterable<string>): string {
-  const speech = new SpeechText();
-  let said = '';
-  for (const piece of pieces) said += speech.push(piece);
-  return said + speech.end();
-}
-
-const MARKS = [
-  ...[
-    '[',
-    '![',
-    '[](',
-    '[a](b',
-    '[a] ',
-    '[](a "',
-    '`',
-    '`\u2028',
-    '~',
-    '- ',
-    '# ',
-    '> ',
-    '_',
-    '_a',
-    'a_',
-    '*',
-    '| ',
-    ' ',
-  ],
-];
 const ENDS = [
   ['', ''],
   ['', 'a'],
