@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDeferredCompiler } from './deferred-compiler.ts';
+import { createDeferredCompiler, onceForComponents, onceForSchema } from './deferred-compiler.ts';
 import { createSerializers } from './serialization.ts';
 import { Type } from './type-builder.ts';
 import { createValidators } from './validation.ts';
@@ -37,4 +37,16 @@ test('replies with equal schemas share one serializer', () => {
   assert.equal(first, second);
   assert.equal(first?.({ id: 'a', secret: 'b' }), '{"id":"a"}');
   assert.equal(compiler.compileAll(), 1);
+});
+
+test('services with equal components and schemas share what is compiled', () => {
+  const compiled: string[] = [];
+  const openCompiler = onceForComponents((components) =>
+    onceForSchema((schema) => compiled.push(`${[...components.keys()]} ${JSON.stringify(schema)}`)),
+  );
+  const withComponents = (...names: string[]) => openCompiler(new Map(names.map((name) => [name, Type.String()])));
+  for (let service = 0; service < 2; service += 1) withComponents('Run')(Type.Integer());
+  withComponents('Run')(Type.Boolean());
+  withComponents('Smith')(Type.Integer());
+  assert.deepEqual(compiled, ['Run {"type":"integer"}', 'Run {"type":"boolean"}', 'Smith {"type":"integer"}']);
 });

@@ -3,6 +3,8 @@
  * a hundred megabytes, and a process uses few of them. What does not compile would be found by a request only, so
  * `compileAll` does what the requests would: the tests call it.
  */
+import type { TSchema } from 'typebox';
+
 declare module 'fastify' {
   interface FastifyInstance {
     /**
@@ -32,6 +34,30 @@ export function createDeferredCompiler(): DeferredCompiler {
       for (const compileOnce of deferred) compileOnce();
       return deferred.length;
     },
+  };
+}
+
+/** What `make` makes of the components; for all services of the process that have the same ones it is made once. */
+export function onceForComponents<Made>(
+  make: (components: ReadonlyMap<string, TSchema>) => Made,
+): (components: ReadonlyMap<string, TSchema>) => Made {
+  const known = new Map<string, Made>();
+  return (components) => {
+    const key = JSON.stringify([...components]);
+    const made = known.get(key) ?? make(components);
+    known.set(key, made);
+    return made;
+  };
+}
+
+/** `compile`, run once for all schemas that have the same text. */
+export function onceForSchema<Compiled>(compile: (schema: TSchema) => Compiled): (schema: TSchema) => Compiled {
+  const known = new Map<string, Compiled>();
+  return (schema) => {
+    const key = JSON.stringify(schema);
+    const compiled = known.get(key) ?? compile(schema);
+    known.set(key, compiled);
+    return compiled;
   };
 }
 

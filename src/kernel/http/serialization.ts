@@ -4,7 +4,13 @@
  */
 import { createRequire } from 'node:module';
 import type { TSchema } from 'typebox';
-import { createDeferredCompiler, type DeferredCompiler, once } from './deferred-compiler.ts';
+import {
+  createDeferredCompiler,
+  type DeferredCompiler,
+  once,
+  onceForComponents,
+  onceForSchema,
+} from './deferred-compiler.ts';
 
 const require = createRequire(import.meta.url);
 /** Loaded for the first reply, with a validator of its own. */
@@ -22,22 +28,22 @@ export function createSerializers(
   components: ReadonlyMap<string, TSchema>,
   compiler: DeferredCompiler = createDeferredCompiler(),
 ): (route: { schema: unknown }) => Serialize {
-  const compile = (schema: unknown): Serialize => {
+  const shared = once(() => openSerializers(components));
+  const deferred = onceForSchema<Serialize>((schema) => {
+    const compiled = compiler.defer(() => shared()(schema));
+    return (data) => compiled()(data);
+  });
+  return ({ schema }) =>
+    (schema as { $ref?: string }).$ref === ERROR_REFERENCE ? JSON.stringify : deferred(schema as TSchema);
+}
+
+/** The compiled serializers of all services with these components. */
+const openSerializers = onceForComponents((components) =>
+  onceForSchema<Serialize>((schema) => {
     const select = loadCompiler().SerializerSelector()(definitionsFor(schema, components), {});
     return select({ schema, method: '', url: '', httpStatus: '' });
-  };
-  const known = new Map<string, Serialize>();
-  return ({ schema }) => {
-    if ((schema as { $ref?: string }).$ref === ERROR_REFERENCE) return JSON.stringify;
-    const key = JSON.stringify(schema);
-    const shared = known.get(key);
-    if (shared !== undefined) return shared;
-    const compiled = compiler.defer(() => compile(schema));
-    const serialize: Serialize = (data) => compiled()(data);
-    known.set(key, serialize);
-    return serialize;
-  };
-}
+  }),
+);
 
 /** The components that the schema refers to, directly or through others: each that is given is checked anew. */
 function definitionsFor(schema: unknown, components: ReadonlyMap<string, TSchema>): Record<string, TSchema> {

@@ -3,7 +3,13 @@ import { createRequire } from 'node:module';
 import type { SchemaValidateFunction } from 'ajv';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
-import { createDeferredCompiler, type DeferredCompiler, once } from './deferred-compiler.ts';
+import {
+  createDeferredCompiler,
+  type DeferredCompiler,
+  once,
+  onceForComponents,
+  onceForSchema,
+} from './deferred-compiler.ts';
 import { ApiError } from './errors.ts';
 import { jsonBytes } from './json-size.ts';
 import { MAX_JSON_BYTES } from './schema.ts';
@@ -33,13 +39,10 @@ export function createValidators(
   components: ReadonlyMap<string, TSchema>,
   compiler: DeferredCompiler = createDeferredCompiler(),
 ) {
-  const bodies = once(() => createAjv(components, { coerceTypes: false }));
-  const text = once(() => createAjv(components, { coerceTypes: true }));
+  const shared = once(() => openValidators(components));
   return {
     compile(part: RequestPart, schema: TSchema): Validator {
-      const compiled = compiler.defer<Validator>(() =>
-        part === 'body' ? bodies().compile<unknown>(schema) : refuseInfinity(text().compile(schema)),
-      );
+      const compiled = compiler.defer<Validator>(() => shared()[part === 'body' ? 'ofBody' : 'ofText'](schema));
       const validator: Validator = (data) => {
         const validate = compiled();
         const isValid = validate(data);
@@ -50,6 +53,16 @@ export function createValidators(
     },
   };
 }
+
+/** The compiled validators of all services with these components, by the text of their schemas. */
+const openValidators = onceForComponents((components) => {
+  const bodies = once(() => createAjv(components, { coerceTypes: false }));
+  const text = once(() => createAjv(components, { coerceTypes: true }));
+  return {
+    ofBody: onceForSchema<Validator>((schema) => bodies().compile<unknown>(schema)),
+    ofText: onceForSchema<Validator>((schema) => refuseInfinity(text().compile(schema))),
+  };
+});
 
 function createAjv(components: ReadonlyMap<string, TSchema>, { coerceTypes }: { readonly coerceTypes: boolean }) {
   const { Ajv2020, addFormats } = loadAjv();
