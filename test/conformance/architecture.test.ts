@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { describe, test } from 'node:test';
-import { checkTimers, findViolations, importsOf, OWN_TIMERS } from './import-graph.ts';
+import { checkTimeOfDay, checkTimers, findViolations, importsOf, OWN_TIMERS, OWN_TIMES } from './import-graph.ts';
 
 const root = new URL('../../', import.meta.url);
 const { dependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
@@ -159,6 +159,14 @@ describe('a wrong arrow is found', () => {
           /waits by itself/,
         ] as const,
     ),
+    ...['const now = Date.now();', 'const at = new Date();', 'rows.map(Date.now)'].map(
+      (source) =>
+        [
+          `a service reads its clock: ${source}`,
+          [['src/domains/a.ts', source]] as const,
+          /reads the time by itself/,
+        ] as const,
+    ),
     ['a name names a concern', [target('src/kernel/http/http-utils.ts')], /names no concern/],
     ['a folder’s name too', [target('src/kernel/common/x.ts')], /names no concern/],
     ['names are kebab-case', [target('src/kernel/http/rateLimit.ts')], /not in kebab-case/],
@@ -202,6 +210,17 @@ test('the scripts of src/ wait by kernel/clock too, and each exemption is of a f
   for (const path of Object.keys(OWN_TIMERS)) {
     assert.equal(checkTimers(`src/not-exempt/${path}`, sources.get(path) ?? '').length, 1, `${path} has no timers`);
   }
+});
+
+test('each service file that reads the time by itself needs to', () => {
+  const sources = readSources('src');
+  for (const path of Object.keys(OWN_TIMES)) {
+    assert.equal(checkTimeOfDay(`src/platform/not-exempt/${path}`, sources.get(path) ?? '').length, 1, path);
+  }
+  assert.deepEqual(
+    checkTimeOfDay('src/domains/a.ts', 'const at = new Date(row.created_at); const other = new Date(0);'),
+    [],
+  );
 });
 
 test('every way to import is read, and nothing that only looks like one', () => {

@@ -324,7 +324,12 @@ export function findViolations(sources: Sources, dependencies: ReadonlySet<strin
   const problems: string[] = [];
   const arrows = new Map<string, string[]>();
   for (const [path, source] of sources) {
-    problems.push(...checkName(path), ...checkEnvironment(path, source), ...checkTimers(path, source));
+    problems.push(
+      ...checkName(path),
+      ...checkEnvironment(path, source),
+      ...checkTimers(path, source),
+      ...checkTimeOfDay(path, source),
+    );
     const imports = importsOf(path, source);
     arrows.set(
       path,
@@ -379,6 +384,18 @@ export function checkTimers(path: string, source: string): string[] {
   ];
   const isWaiting = waits.some((pattern) => pattern.test(source));
   return isWaiting ? [`${path}: waits by itself, which is src/kernel/clock/timers.ts's`] : [];
+}
+
+/** Where a service reads the time otherwise than by a `Clock`, and why. */
+export const OWN_TIMES: Readonly<Record<string, string>> = {
+  'src/platform/sandbox/host-folder.ts': 'it compares with times that the file system has written',
+};
+
+/** The services read the time of day from a clock, which a test can turn. The kernel measures, logs and keeps files as well: there it is left to the author. */
+export function checkTimeOfDay(path: string, source: string): string[] {
+  if (!/^src\/(?:platform|domains)\//.test(path) || isTest(path) || path in OWN_TIMES) return [];
+  const isReading = /\bDate\.now\b|\bnew Date\(\)|(?<!new )\bDate\(\)/.test(source);
+  return isReading ? [`${path}: reads the time by itself, which is src/kernel/clock/clock.ts's`] : [];
 }
 
 function checkImport(from: string, to: string, sources: Sources, dependencies: ReadonlySet<string>): string[] {

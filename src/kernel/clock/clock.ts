@@ -8,7 +8,7 @@
  * - turns of the event loop (`setImmediate`, microtasks), which take no time;
  * - measurements: durations for logs and metrics, slices and limits of computing, the watch over the event loop;
  * - the time-outs of sockets and HTTP servers (node:net, node:http, undici, pg, ws), and what libraries wait or keep by themselves;
- * - uses of `Date.now()` and `new Date()` that ask no `Clock`;
+ * - uses of `Date.now()` and `new Date()` in the kernel and in commands: the services ask a `Clock`, see test/conformance/import-graph.ts;
  * - programs of child processes and threads, and pages in a browser;
  * - the database: tests shift its time by themselves (`test/support/database.ts`).
  * What a module keeps for the whole process (a keep-alive ticker for all streams, for one) belongs to the clock of whoever started it.

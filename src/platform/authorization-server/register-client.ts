@@ -1,4 +1,5 @@
 /** Dynamic client registration (RFC 7591): open to everybody, so it gives no right; a client that nobody lets in is gone after a day. */
+import { systemClock } from '../../kernel/clock/clock.ts';
 import type { Executor } from '../../kernel/db/database.ts';
 import { json } from '../../kernel/db/values.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
@@ -26,5 +27,5 @@ export async function registerClient(
     text: 'insert into oauth_clients (id, metadata, secret_hash) values ($1, $2, $3) returning created_at',
     values: [id, json(metadata), secret?.hash ?? null],
   });
-  return { id, metadata, createdAt: rows[0]?.created_at ?? new Date(), secret: secret?.text };
+  return { id, metadata, createdAt: rows[0]?.created_at ?? systemClock.now(), secret: secret?.text };
 }

@@ -1,4 +1,5 @@
 /** The budgets that block a call, and the refusal once one is spent. */
+import { systemClock } from '../../kernel/clock/clock.ts';
 import type { Executor } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { BudgetPeriod, BudgetScope } from '../tables.ts';
@@ -77,7 +78,7 @@ const MICROS_PER_DOLLAR = 1_000_000;
 export function budgetExceeded(budget: BlockingBudget, reason: 'spent' | 'reserved'): ApiError {
   const { id, scope, scope_id, period, limit_micros, spent_micros } = budget;
   const [limit, spent] = [limit_micros / MICROS_PER_DOLLAR, spent_micros / MICROS_PER_DOLLAR];
-  const resetsAt = findPeriod(period, new Date()).end?.toISOString() ?? null;
+  const resetsAt = findPeriod(period, systemClock.now()).end?.toISOString() ?? null;
   const whose = scope === 'tenant' ? 'the project' : `${scope} ${scope_id}`;
   const state = reason === 'spent' ? 'is spent' : 'may be spent by calls under way, which have reserved the rest of it';
   const wait = resetsAt === null ? '' : `, or wait until ${resetsAt}`;

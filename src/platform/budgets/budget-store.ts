@@ -1,5 +1,7 @@
 /** Rows of budgets. Every query is already scoped to one project by the handle that it is given. */
+
 import { type Selectable, sql } from 'kysely';
+import { systemClock } from '../../kernel/clock/clock.ts';
 import { pageById } from '../../kernel/db/kysely.ts';
 import type { PageRequest } from '../../kernel/http/paging.ts';
 import { executorOf } from '../store/executor-of.ts';
@@ -50,7 +52,7 @@ export async function listBudgetsOf(db: TenantDb, scope: BudgetRow['scope'], sco
       where b.project_id = $1 and b.scope = $2 and b.scope_id = $3 order by b.id desc`,
     values: [scope, scopeId],
   });
-  return rows.map((row) => ({ ...row, period_start: startOf(row, new Date()) }));
+  return rows.map((row) => ({ ...row, period_start: startOf(row, systemClock.now()) }));
 }
 
 /** Undefined members stay as they are. Undefined when there is no such budget. */
@@ -74,7 +76,7 @@ export async function removeBudget(tx: TenantTransaction, id: string): Promise<b
 
 /** How the budget stands in its period of now, counted anew. */
 export async function settleBudget(tx: TenantTransaction, budget: BudgetRow): Promise<BudgetStatus> {
-  const at = new Date();
+  const at = systemClock.now();
   const settled = await settlePeriod(executorOf(tx), { ...budget, project_id: tx.projectId }, at);
   return { ...budget, ...settled, period_start: startOf(budget, at) };
 }

@@ -1,4 +1,5 @@
 /** Budgets at work on one replica, and the job that counts them anew. */
+import { systemClock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Worker } from '../../kernel/http/service-lifecycle.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
@@ -63,7 +64,7 @@ export async function settleBudgets(db: Database, signal: AbortSignal): Promise<
     budgets = rows;
     for (const budget of budgets) {
       if (signal.aborted) return;
-      await db.transaction((tx) => settlePeriod(tx, budget, new Date()));
+      await db.transaction((tx) => settlePeriod(tx, budget, systemClock.now()));
       after = [budget.project_id, budget.id];
     }
   }

@@ -1,4 +1,5 @@
 /** The smith that a visitor speaks to: the page's own, or one of their own on the page's agent, made when they come first. */
+import { systemClock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import { provisionForDeployment } from '../smiths/index.ts';
@@ -42,7 +43,7 @@ async function chooseSmith(tx: TenantTransaction, { id, target }: HostedPage, vi
 }
 
 function dayIsFull(): ApiError {
-  const now = new Date();
+  const now = systemClock.now();
   const midnight = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
   return new ApiError('rate_limit_exceeded', {
     retryAfterSeconds: Math.ceil((midnight - now.getTime()) / 1_000),

@@ -7,8 +7,10 @@
  * removed: both change hands in one transaction. So what one statement finds to have none is never asked for again, and
  * no upload that is just being committed can be taken for an orphan.
  */
+
 import { buffer } from 'node:stream/consumers';
 import { BlobNotFoundError, type BlobStore, digestOfKey } from '../../kernel/blobs/blobs.ts';
+import { systemClock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -34,7 +36,7 @@ export interface SweepDependencies {
 export async function sweepOrphanedBlobs(
   deps: SweepDependencies,
   signal: AbortSignal,
-  now = new Date(),
+  now = systemClock.now(),
 ): Promise<void> {
   const { blobs, logger } = deps;
   const before = new Date(now.getTime() - MIN_AGE_MS);

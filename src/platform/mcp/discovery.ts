@@ -1,5 +1,7 @@
 /** Asks servers which tools they have: at once for a refresh, else as a job behind whatever asked for it. */
+
 import { LRUCache } from 'lru-cache';
+import { systemClock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
@@ -94,8 +96,8 @@ export function createDiscovery(deps: DiscoveryDependencies): Discovery {
       const key = `${projectId}/${serverId}`;
       const since = asked.get(key);
       // A change may have come after the list was asked for; a server that tells of changes all the time is not believed.
-      if (since !== undefined && (!isChanged || Date.now() - since < CHANGED_AGAIN_MS)) return;
-      asked.set(key, Date.now());
+      if (since !== undefined && (!isChanged || systemClock.now().getTime() - since < CHANGED_AGAIN_MS)) return;
+      asked.set(key, systemClock.now().getTime());
       const data = { projectId, serverId } satisfies DiscoverJob;
       jobs.enqueue(db, DISCOVER, data, optionsOf(projectId, serverId)).catch((error: unknown) => {
         asked.delete(key);

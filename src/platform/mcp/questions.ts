@@ -1,4 +1,5 @@
 /** Questions of servers to a person, in both revisions of the protocol. */
+import { systemClock } from '../../kernel/clock/clock.ts';
 import { setTimer } from '../../kernel/clock/timers.ts';
 import type { JsonObject } from '../tables.ts';
 import type { ToolAnswer, ToolQuestion } from '../tools/tool.ts';
@@ -114,7 +115,7 @@ export class HeldCall<Result> {
       requestedSchema,
       state: { kind: 'held', id: this.#id },
       hold: { over, end: () => this.end() },
-      expiresAt: new Date(Date.now() + HELD_MS),
+      expiresAt: new Date(systemClock.now().getTime() + HELD_MS),
     });
     return answered.promise.finally(() => timer.cancel());
   }

@@ -1,4 +1,5 @@
 import type { EmbeddingModelV4, EmbeddingModelV4CallOptions } from '@ai-sdk/provider';
+import { systemClock } from '../../kernel/clock/clock.ts';
 import { setTimer } from '../../kernel/clock/timers.ts';
 import { DEFAULT_MODEL_CALL_LIMITS, type ModelCallLimits } from './call-model.ts';
 import { classifyFailure, type Failure, makeModelCallError } from './model-call-error.ts';
@@ -61,7 +62,7 @@ async function attemptCall(call: EmbeddingCall, timeoutMs: number): Promise<Embe
     if (error === TIMED_OUT) {
       return { kind: 'timeout', transient: false, text: `sent nothing for ${timeoutMs / 1000} seconds` };
     }
-    return classifyFailure(error, Date.now());
+    return classifyFailure(error, systemClock.now().getTime());
   } finally {
     timer.cancel();
     signal?.removeEventListener('abort', onAbort);

@@ -1,4 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { systemClock } from '../../kernel/clock/clock.ts';
 import { ANSWER_CALLS_MAX, ANSWER_CHARS_MAX } from './answer-limits.ts';
 import { demandsStream } from './buffered-answer.ts';
 import type { ChatModel } from './chat-model.ts';
@@ -205,5 +206,5 @@ function describeThrown(
 }
 
 function wallMs(call: ModelCall): number {
-  return (call.now ?? Date.now)();
+  return call.now?.() ?? systemClock.now().getTime();
 }

@@ -1,4 +1,5 @@
 import type { ModelPrice } from '@pydantic/genai-prices';
+import { systemClock } from '../../kernel/clock/clock.ts';
 import { splitModelId } from './model-id.ts';
 import { loadPriceData } from './price-data.ts';
 import { getProvider } from './providers.ts';
@@ -24,7 +25,7 @@ const PRICE_SCALE = 1_000_000_000;
  *
  * The arithmetic is in integers: the price package multiplies floats, and half a micro-unit must not fall to the wrong side.
  */
-export function priceUsage(modelId: string, usage: PricedUsage, at: Date = new Date()): number | null {
+export function priceUsage(modelId: string, usage: PricedUsage, at: Date = systemClock.now()): number | null {
   const { provider, model } = splitModelId(modelId);
   if (provider === 'builtin') return 0;
   const { priceProvider } = getProvider(provider);

@@ -1,5 +1,7 @@
 /** Rows of channel accounts: the one that a project has of each kind. Secrets leave here sealed. */
+
 import { type Selectable, sql } from 'kysely';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { isUniqueViolation } from '../../../kernel/db/sql-errors.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { TenantDb } from '../../store/tenant-db.ts';
@@ -98,7 +100,7 @@ export async function noteAccountError(
 ): Promise<void> {
   await db
     .updateTable('channel_accounts')
-    .set({ last_error: json({ ...error, at: new Date().toISOString() }) })
+    .set({ last_error: json({ ...error, at: systemClock.now().toISOString() }) })
     .where('kind', '=', account.kind)
     .where('account_id', '=', account.accountId)
     .execute();

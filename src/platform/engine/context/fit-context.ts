@@ -1,4 +1,5 @@
 /** Makes instructions, memory, tools, history and the answer fit the model's window before a call; see fit-history.ts for how. */
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { type ChatModel, estimatePromptTokens, estimateTokens, type ModelCallLimits } from '../../models/index.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { functionTools } from '../execution/call-options.ts';
@@ -58,7 +59,7 @@ async function summarizeOldest(
   fit: HistoryFit,
   room: number,
 ): Promise<void> {
-  const startedAt = new Date().toISOString();
+  const startedAt = systemClock.now().toISOString();
   await deps.reserve(room, Math.floor(room * SUMMARY_SHARE));
   const summary = await summarizeThread(
     { model: deps.model, limits: deps.modelCall, signal: deps.signal },

@@ -2,7 +2,9 @@
  * Runs a turn from where it is to where it rests. The same loop starts and resumes: it looks at what is open (tool calls
  * to run, calls that wait for somebody, or nothing) and does the next step. See turn.ts for the states.
  */
+
 import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type ChatModel, estimatePromptTokens, ModelCallError } from '../../models/index.ts';
 import type { AnswerProblem } from '../../schemas/index.ts';
@@ -114,7 +116,7 @@ class TurnExecution {
 
   /** One model call and what follows from it. Undefined: the turn goes on. */
   async #callModel(model: ChatModel): Promise<RunRow | undefined> {
-    const startedAt = new Date().toISOString();
+    const startedAt = systemClock.now().toISOString();
     const answer = await this.#answerWithinWindow(model);
     this.#context.call = undefined;
     this.#state.modelCalls += 1;
@@ -139,7 +141,7 @@ class TurnExecution {
       const prompt = buildPrompt(this.#state.config, this.#state.history, this.#state.contextWindow);
       if (this.#state.budgets.apply) await reserve(estimatePromptTokens(prompt, functionTools(tools)));
       const partial = emptyAnswer();
-      this.#context.call = { prompt, partial, startedAt: new Date().toISOString() };
+      this.#context.call = { prompt, partial, startedAt: systemClock.now().toISOString() };
       try {
         return await callModelStep(live, {
           model,

@@ -1,5 +1,7 @@
 /** What the MCP servers that a turn's request brought list: each is asked once a run, and the answer is a step of it. */
+
 import { untilAborted } from '../../../kernel/cancellation/until-aborted.ts';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { type ListedTools, type RequestServer, showTools } from '../../tools/request-servers.ts';
 import type { NewFrame } from '../timeline/frames.ts';
@@ -23,7 +25,7 @@ export async function listRequestServers(context: TurnContext): Promise<Readonly
 async function listServer(context: TurnContext, server: RequestServer): Promise<ListedTools> {
   const { deps, live, state, journal } = context;
   const { key, abort } = live;
-  const startedAt = new Date().toISOString();
+  const startedAt = systemClock.now().toISOString();
   live.emit('mcp.listing', { server_label: server.label });
   try {
     const list = await untilAborted(deps.requestServers.list(key, server, abort.signal), abort.signal);
@@ -35,7 +37,7 @@ async function listServer(context: TurnContext, server: RequestServer): Promise<
       name: server.label,
       output: { ...list },
       started_at: startedAt,
-      finished_at: new Date().toISOString(),
+      finished_at: systemClock.now().toISOString(),
     };
     await journal.commit({ status: 'in_progress', steps: [step], frames: [listedFrame(server, list)] });
     return list;

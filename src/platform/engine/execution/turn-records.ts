@@ -1,5 +1,7 @@
 /** The rows, frames and outputs that steps leave behind. */
+
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { estimatePromptTokens, priceUsage } from '../../models/index.ts';
 import type { JsonObject } from '../../tables.ts';
 import { FILE_SEARCH, findCitations } from '../../tools/file-search.ts';
@@ -30,7 +32,7 @@ export function modelRecord(
     reasoning_tokens: Math.min(call.usage.reasoningTokens ?? 0, call.usage.outputTokens),
     cost_micros: priceUsage(model, call.usage),
     ...(call.startedAt === undefined ? {} : { started_at: call.startedAt }),
-    finished_at: new Date().toISOString(),
+    finished_at: systemClock.now().toISOString(),
   };
 }
 
@@ -73,7 +75,7 @@ export function toolRecord(step: ToolStep): StepRecord {
     output: step.output,
     error: step.error,
     target: step.target ?? null,
-    finished_at: step.status === 'completed' ? new Date().toISOString() : null,
+    finished_at: step.status === 'completed' ? systemClock.now().toISOString() : null,
   };
 }
 

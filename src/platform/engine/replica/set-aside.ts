@@ -1,4 +1,5 @@
 /** Ends a turn that is not to be executed again: reads nothing of what it is made of, which may be what ended a process. */
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { closeCalls } from '../execution/turn-records.ts';
 import { advanceTurn } from '../store/advance-turn.ts';
@@ -36,7 +37,7 @@ export async function setAside(db: Database, replicaId: string, run: Suspect, er
     stopReason: 'error',
     output: run.output === null ? null : closeCalls(run.output),
     releasesBudgets: true,
-    frames: [{ ...frame, seq, created_at: new Date().toISOString() }],
+    frames: [{ ...frame, seq, created_at: systemClock.now().toISOString() }],
     feed: [{ ...frame, data: { run_id: key.runId, thread_id: key.threadId, error } }],
   });
   await explainEnds(db, run.interrupted_by);

@@ -2,6 +2,7 @@
  * A turn that this replica executes: numbers its frames, shows them to local readers at once and keeps the ones that
  * are not stored yet. Adjacent deltas of one message merge into one row; its `seq` is the last delta's.
  */
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { JsonObject } from '../../tables.ts';
 import type { RunRow } from '../store/run-row.ts';
 import type { StoredFrame } from '../store/stored-frame.ts';
@@ -229,7 +230,7 @@ let cachedText = '';
 
 /** The time in ISO-8601; one string a millisecond, for thousands of frames share it. */
 function timestampNow(): string {
-  const now = Date.now();
+  const now = systemClock.now().getTime();
   if (now !== cachedAt) {
     cachedAt = now;
     cachedText = new Date(now).toISOString();

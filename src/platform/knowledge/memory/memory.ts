@@ -2,6 +2,7 @@
  * A smith's memory. Working memory is one text. Recall searches what was said in its threads: a turn's passages are
  * indexed when it ends, for smiths that recall or learn by themselves; the first recall indexes what was there before.
  */
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
@@ -160,7 +161,7 @@ export function createMemory({ db, jobs, embedders, logger }: MemoryDependencies
       return searchPassages(db, owner, vector ?? new Float32Array(), limit);
     },
     turnEnded(owner) {
-      enqueue(INDEX_TURNS, owner, new Date(Date.now() + INDEX_DELAY_MS)).catch((error: unknown) => {
+      enqueue(INDEX_TURNS, owner, new Date(systemClock.now().getTime() + INDEX_DELAY_MS)).catch((error: unknown) => {
         // The next turn, or a recall, indexes this one as well.
         logger.warn({ err: error, smithId: owner.smithId }, 'a turn was not set down for indexing');
       });

@@ -1,4 +1,5 @@
 /** Files as messaging channels use them: what comes with messages, and what goes along with answers. */
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { ChannelFiles } from '../../channels/index.ts';
 import { TenantDatabase, tenantDb } from '../../store/tenant-db.ts';
 import { blobKey } from './blob-key.ts';
@@ -38,7 +39,10 @@ export function createChannelFiles(deps: FileDependencies): ChannelFiles {
       return { fileId: id, mediaType: media_type };
     },
     async hold(projectId, file) {
-      const { id } = await store(projectId, file, { smith_id: null, expires_at: new Date(Date.now() + HELD_MS) });
+      const { id } = await store(projectId, file, {
+        smith_id: null,
+        expires_at: new Date(systemClock.now().getTime() + HELD_MS),
+      });
       return { fileId: id };
     },
     async describe(projectId, fileIds) {

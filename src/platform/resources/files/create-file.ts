@@ -1,4 +1,5 @@
 import type { BlobStore } from '../../../kernel/blobs/blobs.ts';
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { FilePart, UploadTarget } from '../../../kernel/http/upload.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
@@ -108,7 +109,7 @@ export async function createFile(
     ...file,
     smith_id: smithOf(caller) ?? null,
     purpose: body.purpose ?? DEFAULT_PURPOSE,
-    expires_at: readExpiry(body, new Date()),
+    expires_at: readExpiry(body, systemClock.now()),
     listed: true,
   };
   const [made] = await insertStoredFiles(tx, [row], limits);

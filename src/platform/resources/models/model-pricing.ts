@@ -1,3 +1,4 @@
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { priceUsage } from '../../models/index.ts';
 import type { RunnableModel } from './schema.ts';
 
@@ -12,7 +13,7 @@ let known: { readonly day: number; readonly byModel: Map<string, Pricing> } = { 
 
 /** What a model costs today by its provider's list; null where no price is known. */
 export function priceModel(modelId: string): Pricing {
-  const day = Math.floor(Date.now() / DAY_MS);
+  const day = Math.floor(systemClock.now().getTime() / DAY_MS);
   if (known.day !== day) known = { day, byModel: new Map() };
   let pricing = known.byModel.get(modelId);
   if (pricing === undefined) {

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import type { EventStream } from '../../../kernel/http/event-stream.ts';
 import { HttpReply, type IdempotencyClaim } from '../../../kernel/http/operation.ts';
@@ -109,7 +110,7 @@ async function resume(
     submissions,
     actor: actorOf(caller),
     idempotency,
-    request: describeRequest(body, { nowMs: Date.now(), conversationId, answers: items }),
+    request: describeRequest(body, { nowMs: systemClock.now().getTime(), conversationId, answers: items }),
     credentials,
     buffered: isAwaited(body),
   });
@@ -167,7 +168,7 @@ async function start(
     surface: {
       kind: 'response',
       stored: body.store !== false,
-      request: describeRequest(body, { nowMs: Date.now(), conversationId, answers: null }),
+      request: describeRequest(body, { nowMs: systemClock.now().getTime(), conversationId, answers: null }),
     },
   }).catch((error: unknown) => {
     throw placeError(error, plan.places);

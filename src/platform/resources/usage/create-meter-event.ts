@@ -1,3 +1,4 @@
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { readTimestamp } from '../../../kernel/http/schema.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
@@ -56,7 +57,7 @@ function checkQuantity(quantity: number): void {
 
 function readMoment(text: string): Date {
   const at = readTimestamp(text);
-  const ageMs = Date.now() - at.getTime();
+  const ageMs = systemClock.now().getTime() - at.getTime();
   if (ageMs >= -MAX_CLOCK_SKEW_MINUTES * MINUTE_MS && ageMs <= MAX_EVENT_AGE_DAYS * DAY_MS) return at;
   throw new ApiError('invalid_request', {
     param: 'at',

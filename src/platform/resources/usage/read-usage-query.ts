@@ -1,4 +1,5 @@
 /** What a request for usage asks: days and groups. */
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { dayOf } from '../../budgets/index.ts';
 import { GROUPS, MAX_RANGE_DAYS } from './schema.ts';
@@ -9,7 +10,7 @@ export type GroupName = keyof typeof GROUPS;
 
 /** Days, both included; this month so far by default. Throws `invalid_period`. */
 export function readDays(query: { readonly from?: string; readonly to?: string }): { from: string; to: string } {
-  const now = new Date();
+  const now = systemClock.now();
   const to = query.to ?? dayOf(now);
   const from = query.from ?? `${to.slice(0, 7)}-01`;
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;

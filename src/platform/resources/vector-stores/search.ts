@@ -1,3 +1,4 @@
+import { systemClock } from '../../../kernel/clock/clock.ts';
 import type { ProjectCaller } from '../../access/caller.ts';
 import type { ProjectRead } from '../../access/operation.ts';
 import {
@@ -67,7 +68,7 @@ function readRanking(options: VectorStoreSearchIn['ranking_options']): RankingOp
 /** Throws `not_found` when the store was deleted while it was searched: what was found may be half of it. */
 async function rememberSearch(db: TenantDb, caller: ProjectCaller, id: string): Promise<void> {
   const { last_active_at } = await getVisibleStore(db, caller, id);
-  if (last_active_at !== null && Date.now() - last_active_at.getTime() < ACTIVITY_MS) return;
+  if (last_active_at !== null && systemClock.now().getTime() - last_active_at.getTime() < ACTIVITY_MS) return;
   await touchVectorStore(db, id);
 }
 

@@ -2,7 +2,9 @@
  * Calls of the manifest API, which take a configuration token of twelve hours. One that is over is replaced by its refresh
  * token, once over all replicas, and the new pair is stored before it is used.
  */
+
 import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../../../kernel/clock/clock.ts';
 import { abortAfter, elapsedMs, sleep } from '../../../../kernel/clock/timers.ts';
 import type { Database } from '../../../../kernel/db/database.ts';
 import { ApiError } from '../../../../kernel/http/errors.ts';
@@ -79,7 +81,7 @@ function accessOf(account: OpenAccount): SlackAccess {
 
 function isNearlyOver({ settings }: OpenAccount): boolean {
   const expiresAt = settingOf(settings, 'config_expires_at');
-  return expiresAt !== '' && Date.parse(expiresAt) - AHEAD_MS <= Date.now();
+  return expiresAt !== '' && Date.parse(expiresAt) - AHEAD_MS <= systemClock.now().getTime();
 }
 
 /** The account with another token than `seen`, whoever has replaced it. */
