@@ -175,6 +175,8 @@ export interface GivenDependencies {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Default: the queue in the database. Tests give one that runs jobs when they ask for it. */
+  readonly jobs?: Jobs | undefined;
   /** Further sources of tools, besides the server's own. */
   readonly toolSources?: readonly ToolSource[];
   /** Further messaging channels, or others in place of the server's own. */
@@ -295,7 +297,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     credits: billing.credits,
   });
   const search = createKnowledgeSearch({ db, embedders });
-  const jobs = createJobs(db, { logger, processesKeepEnding: () => replicasKeepEnding(db) });
+  const jobs = deps.jobs ?? createJobs(db, { logger, processesKeepEnding: () => replicasKeepEnding(db) });
   const memory = createMemory({ db, jobs, embedders, logger });
   const schemas = createForeignSchemas({ logger, metrics });
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
