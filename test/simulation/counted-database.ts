@@ -128,5 +128,6 @@ export function describeStatement({ text }: Pick<Statement, 'text'>): string {
 
 /** A statement that locks rows changes nothing either once its transaction is over. */
 function isRead({ text }: Statement): boolean {
-  return /^[\s(]*select\b/i.test(text) && !/pg_notify|nextval|set_config/i.test(text);
+  if (/pg_notify|nextval|set_config/i.test(text)) return false;
+  return /^[\s(]*select\b/i.test(text) || (/^\s*with\b/i.test(text) && !/\b(insert|update|delete|merge)\b/i.test(text));
 }

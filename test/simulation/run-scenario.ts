@@ -24,7 +24,7 @@ export interface SimulatedWorld<Replica extends SimulatedReplica> {
   /** A replica on the world's database, whose ports count their effects. */
   startReplica(effects: Effects): Promise<Replica>;
   /** Moves the clock past every lease. */
-  passLeases(): void;
+  passLeases(): Promise<void> | void;
   /** Does so, has the other replica do what is due, and goes on until nothing is open. */
   settle(): Promise<void>;
   /** What is wrong with everything there is, a sentence each. */
@@ -148,7 +148,7 @@ async function runTogether<World extends SimulatedWorld<Replica>, Replica extend
       made.push({ interruption, made: run.made });
       if (scenario.isSweep === true) await world.settle();
     }
-    world.passLeases();
+    await world.passLeases();
     await repeatAll((moment) => moment === 'before');
     await world.settle();
     await repeatAll((moment) => moment !== 'before');
@@ -180,11 +180,10 @@ async function runOnce<World extends SimulatedWorld<Replica>, Replica extends Si
       () => 'acted' as const,
       (error: unknown) => ({ error }),
     );
-    const first = await Promise.race([
-      acted,
-      effects.crashed.catch(() => 'crashed' as const),
-      effects.stalled.then(() => 'stalled' as const),
-    ]);
+    const stalled = effects.stalled.then(() => 'stalled' as const);
+    const ended = await Promise.race([acted, effects.crashed.catch(() => 'crashed' as const), stalled]);
+    // What goes on after the answer may come to the stall as well.
+    const first = ended === 'acted' ? await Promise.race([effects.idle().then(() => ended), stalled]) : ended;
     if (first === 'stalled') {
       await world.settle();
       effects.resume();
