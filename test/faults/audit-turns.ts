@@ -7,8 +7,8 @@ export interface Finding {
   readonly run_id: string;
 }
 
-/** Rules of money: a finding means that something was charged or done twice, or not at all. */
-const booking: Readonly<Record<string, string>> = {
+/** Rules of money: a finding means that something was charged or done twice, or not at all. `tools`: a list of names, as SQL has it. */
+const bookingRules = (tools: string): Readonly<Record<string, string>> => ({
   'the totals are not the sum of the steps': `
     select r.id as run_id from runs r left join run_steps s on s.project_id = r.project_id and s.run_id = r.id
     group by r.project_id, r.id
@@ -35,7 +35,7 @@ const booking: Readonly<Record<string, string>> = {
     select s.run_id from run_steps s
     left join run_events e on e.project_id = s.project_id and e.run_id = s.run_id
       and e.type in ('tool.executing', 'tool.completed') and e.data ->> 'tool_call_id' = s.call_id
-    where s.kind = 'tool' and s.name = 'current_time'
+    where s.kind = 'tool' and s.name in (${tools})
     group by s.project_id, s.run_id, s.call_id
     having count(*) filter (where e.type = 'tool.completed') <> 1
       or count(*) filter (where e.type = 'tool.executing') = 0
@@ -43,19 +43,19 @@ const booking: Readonly<Record<string, string>> = {
   'a call of the server began more often than the turn was taken up': `
     select s.run_id from run_steps s
     join run_events e on e.project_id = s.project_id and e.run_id = s.run_id
-    where s.kind = 'tool' and s.name = 'current_time'
+    where s.kind = 'tool' and s.name in (${tools})
     group by s.project_id, s.run_id, s.call_id
     having count(*) filter (where e.type = 'tool.executing' and e.data ->> 'tool_call_id' = s.call_id)
       > 1 + count(*) filter (where e.type = 'run.restarted')`,
   'the feed tells of a call of the server what the timeline does not': `
     select s.run_id from run_steps s
-    where s.kind = 'tool' and s.name = 'current_time' and exists (
+    where s.kind = 'tool' and s.name in (${tools}) and exists (
       select from (values ('tool.executing'), ('tool.completed')) as t (type)
       where (select count(*) from events e where e.project_id = s.project_id and e.type = t.type
                and e.data ->> 'run_id' = s.run_id and e.data ->> 'tool_call_id' = s.call_id)
         <> (select count(*) from run_events e where e.project_id = s.project_id and e.type = t.type
                and e.run_id = s.run_id and e.data ->> 'tool_call_id' = s.call_id))`,
-};
+});
 
 /** Rules of order: what later turns and readers rely on. */
 const order: Readonly<Record<string, string>> = {
@@ -81,19 +81,36 @@ const order: Readonly<Record<string, string>> = {
   'two runs share an idempotency key': `
     select min(run_id) as run_id from idempotency_keys where run_id is not null
     group by project_id, operation, key having count(distinct run_id) > 1`,
+};
+
+const claims: Readonly<Record<string, string>> = {
   'a run has no idempotency key of its own': `
     select r.id as run_id from runs r
     left join idempotency_keys k on k.project_id = r.project_id and k.run_id = r.id
     group by r.project_id, r.id having count(k.key) <> 1`,
 };
 
+export interface TurnAuditOptions {
+  /** What the server calls itself. Default: the hosted tool of the recipes. */
+  readonly serverTools?: readonly string[];
+  /** Each run was started by a request with a key of its own. Default true. */
+  readonly areClaimed?: boolean;
+}
+
 /** Every breach of a rule, by kind. */
-export async function auditTurns(db: Database): Promise<{ booking: Finding[]; order: Finding[] }> {
+export async function auditTurns(
+  db: Database,
+  { serverTools = ['current_time'], areClaimed = true }: TurnAuditOptions = {},
+): Promise<{ booking: Finding[]; order: Finding[] }> {
   const usage = (await auditUsage(db)).map(({ sums, row }) => ({
     what: `${sums} is not the sum of its rows`,
     run_id: JSON.stringify(row),
   }));
-  return { booking: [...(await findBreaches(db, booking)), ...usage], order: await findBreaches(db, order) };
+  const booking = await findBreaches(db, bookingRules(serverTools.map((name) => `'${name}'`).join(', ')));
+  return {
+    booking: [...booking, ...usage],
+    order: await findBreaches(db, { ...order, ...(areClaimed ? claims : {}) }),
+  };
 }
 
 async function findBreaches(db: Database, rules: Readonly<Record<string, string>>): Promise<Finding[]> {

@@ -1,0 +1,3 @@
+import { testScenarios, turnScenarios } from './platform-scenarios.ts';
+
+testScenarios(turnScenarios);

@@ -1,0 +1,254 @@
+/** The platform in a simulation: replicas on one database, each with a clock of its own; what they call and what they store outlives them. */
+import { createSecretKey } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createManualClock, type ManualClock, runWithClock, systemClock } from '../../src/kernel/clock/clock.ts';
+import type { Database } from '../../src/kernel/db/database.ts';
+import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
+import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
+import { createVault } from '../../src/kernel/vault/vault.ts';
+import { addSigningKey, makeSigningPair, type SigningPair } from '../../src/platform/access/signing-keys.ts';
+import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
+import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
+import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
+import type { ToolSource } from '../../src/platform/tools/tool.ts';
+import { auditTurns, type TurnAuditOptions } from '../faults/audit-turns.ts';
+import { openTestDatabase } from '../support/database.ts';
+import { type Client, createClient } from '../support/http-client.ts';
+import { SANDBOX_SETTINGS } from '../support/sandbox.ts';
+import { openTestLogger } from '../support/test-log.ts';
+import { countDatabase } from './counted-database.ts';
+import { countOutbound } from './counted-ports.ts';
+import { Effects } from './effects.ts';
+import { countBlobs, createMemoryBlobs } from './memory-blobs.ts';
+import { type CalledTool, createNotedTools, NOTED_TOOLS } from './noted-tools.ts';
+import type { SimulatedReplica, SimulatedWorld } from './run-scenario.ts';
+import { createJobTable, createSteppedJobs, type SteppedJobs } from './stepped-jobs.ts';
+
+export interface PlatformReplica extends SimulatedReplica {
+  readonly url: string;
+  readonly platform: Platform;
+  readonly jobs: SteppedJobs;
+  readonly effects: Effects;
+  readonly given: GivenDependencies;
+  readonly clock: ManualClock;
+  /** With the project's token. */
+  readonly client: Client;
+  /** On the replica's clock. */
+  work<Result>(work: () => Result): Result;
+}
+
+export interface PlatformWorldOptions {
+  readonly config?: Partial<GivenDependencies['config']>;
+  readonly audits?: TurnAuditOptions;
+  /** What has not ended yet besides turns and jobs: a query whose rows say so. */
+  readonly open?: string;
+  /** Jobs that have a time of their own and bring things to their end. */
+  readonly scheduled?: readonly string[];
+}
+
+export interface PlatformWorld extends SimulatedWorld<PlatformReplica> {
+  readonly projectId: string;
+  readonly organizationId: string;
+  /** The other replica, which takes over. */
+  readonly other: PlatformReplica;
+  /** Calls of tools, in their order. */
+  readonly calls: readonly CalledTool[];
+  /** The time of the database and of the other replica. */
+  now(): Date;
+  /** Moves both, has the other replica do what is due then, and waits until it is quiet. */
+  pass(ms: number): Promise<void>;
+  /** Waits for what the other replica answers once time has passed. */
+  waitFor<Value>(answer: Promise<Value>): Promise<Value>;
+}
+
+/** Longer than every lease. */
+const LEASE_OVER_MS = 61_000;
+const LONGEST_LEAP_MS = 3_600_000;
+const STEP_MS = 1_100;
+const ROUNDS_MAX = 8;
+const STEPS_A_ROUND = 12;
+/** Far longer than a busy machine takes for one run: while the replica that is to crash acts, no time passes for its lease. */
+const LEASE_SLACK = '10 minutes';
+const TIMEOUT_MS = 60_000;
+const CONNECTIONS = 30;
+const UNLIMITED = 1_000_000;
+const MAX_BYTES = 1024 ** 3;
+const KEY = createSecretKey(Buffer.alloc(32, 7));
+
+const config: GivenDependencies['config'] = {
+  projectRequestsPerMinute: UNLIMITED,
+  projectRunsInFlight: UNLIMITED,
+  addressRequestsPerMinute: UNLIMITED,
+  bodyLimitBytes: 10 * 1024 * 1024,
+  fileLimitBytes: MAX_BYTES,
+  projectStorageBytes: MAX_BYTES,
+  usageDays: 0,
+  trustProxy: false,
+  connections: { perAddress: UNLIMITED, total: UNLIMITED },
+  stallMs: TIMEOUT_MS,
+  readProcessorMs: TIMEOUT_MS,
+  modelPrivateAddresses: 'allow',
+  otlp: undefined,
+  catalogFile: undefined,
+  mailPort: undefined,
+  dnsServers: ['127.0.0.1'],
+  mailDomainProof: 'none',
+  consentUrl: undefined,
+  sandbox: SANDBOX_SETTINGS,
+  billing: {
+    mode: 'off',
+    currency: 'eur',
+    usdRateMillionths: 1_000_000,
+    markupPercent: 0,
+    starterCents: 0,
+    stripeKey: undefined,
+    stripeUrl: undefined,
+    stripeWebhookSecret: undefined,
+  },
+};
+
+let signingPair: Promise<SigningPair> | undefined;
+
+export async function openPlatformWorld(options: PlatformWorldOptions = {}): Promise<PlatformWorld> {
+  const { audits = {}, scheduled = [] } = options;
+  const { db, shiftTime, close: closeDatabase } = await openTestDatabase({ poolSize: CONNECTIONS });
+  await createJobTable(db);
+  const vault = createVault([KEY]);
+  signingPair ??= makeSigningPair();
+  await addSigningKey(db, vault, await signingPair);
+  const logger = openTestLogger();
+  const blobs = createMemoryBlobs();
+  const outbound = createOutbound({ allow: ['127.0.0.1'] });
+  const calls: CalledTool[] = [];
+  let shiftMs = 0;
+  const now = () => new Date(Date.now() + shiftMs);
+  let token = '';
+
+  async function openReplica(effects: Effects): Promise<PlatformReplica> {
+    const clock = createManualClock(now());
+    const work = <Result>(act: () => Result): Result => runWithClock(clock, act);
+    const counted = countDatabase(db, effects, { hearsWakeUps: false });
+    const jobs = createSteppedJobs(counted);
+    const given: GivenDependencies = {
+      config: { ...config, ...options.config },
+      publicUrl: 'https://platform.example',
+      db: counted,
+      blobs: countBlobs(blobs, effects),
+      vault,
+      outbound: countOutbound(outbound, effects),
+      clock: systemClock,
+      logger,
+      metrics: createMetrics(),
+      jobs,
+      toolSources: [createNotedTools(calls, effects)] satisfies ToolSource[],
+      overloadDelayMs: TIMEOUT_MS,
+    };
+    const platform = await work(() => createPlatform(given));
+    const url = await work(() => platform.app.listen({ host: '127.0.0.1', port: 0 }));
+    // Whoever waits for an answer loses its connection.
+    effects.onCrash(() => platform.app.server.closeAllConnections());
+    return {
+      ...{ url, platform, jobs, effects, given, clock, work },
+      get client() {
+        return createClient(url, token);
+      },
+      async close() {
+        platform.app.server.closeAllConnections();
+        await work(() => platform.app.close());
+      },
+    };
+  }
+
+  const other = await openReplica(new Effects());
+  await other.work(() => other.platform.start());
+  const { projectId, organizationId, ...made } = await createTenant(db, other.platform);
+  token = made.token;
+
+  let passing: Promise<void> = Promise.resolve();
+  const passOnce = async (ms: number): Promise<void> => {
+    shiftMs += ms;
+    await shiftTime(shiftMs);
+    other.clock.set(now());
+    await other.effects.idle();
+  };
+  const pass = (ms: number): Promise<void> => {
+    passing = passing.then(() => passOnce(ms));
+    return passing;
+  };
+
+  const isOpen = async (): Promise<boolean> => {
+    const { rows } = await db.query<{ is_open: boolean }>({
+      text: `select exists (select from runs where status = 'in_progress') or exists (select from public.simulated_jobs)
+        or exists (${options.open ?? 'select where false'}) as is_open`,
+      values: [],
+    });
+    return rows[0]?.is_open === true;
+  };
+
+  async function passLeases(): Promise<void> {
+    await db.query({ text: 'update replicas set heartbeat_at = least(heartbeat_at, now())', values: [] });
+    await pass(LEASE_OVER_MS);
+  }
+
+  return {
+    ...{ db, projectId, organizationId, other, calls, now, pass, passLeases },
+    async startReplica(effects) {
+      await other.effects.idle();
+      const replica = await openReplica(effects);
+      await db.query({
+        text: `insert into replicas (id, heartbeat_at) values ($1, now() + interval '${LEASE_SLACK}')`,
+        values: [replica.platform.engine.replicaId],
+      });
+      // What it reads once and keeps is read by then.
+      await replica.client.get('/v1/agents?limit=1');
+      await effects.idle();
+      return replica;
+    },
+    async settle() {
+      await passLeases();
+      for (let round = 0; round < ROUNDS_MAX; round += 1) {
+        for (let step = 0; step < STEPS_A_ROUND; step += 1) {
+          await other.jobs.runQueued();
+          if (!(await isOpen())) return;
+          await pass(STEP_MS);
+        }
+        for (const name of scheduled) await other.jobs.runScheduled(name);
+        await pass(Math.min(LEASE_OVER_MS * 2 ** round, LONGEST_LEAP_MS));
+      }
+    },
+    async waitFor(answer) {
+      let isOver = false;
+      const over = answer.finally(() => {
+        isOver = true;
+      });
+      over.catch(() => undefined);
+      while (!isOver) {
+        await other.effects.idle();
+        await nextTurn();
+        if (!isOver) await pass(STEP_MS);
+      }
+      return over;
+    },
+    async audit() {
+      const { booking, order } = await auditTurns(db, { serverTools: NOTED_TOOLS, ...audits });
+      const problems = [...booking, ...order].map(({ what, run_id }) => `${what}: ${run_id}`);
+      if (await isOpen()) problems.push('it has not ended');
+      return problems;
+    },
+    async close() {
+      other.effects.crash();
+      await other.close();
+      await outbound.close();
+      await closeDatabase();
+    },
+  };
+}
+
+async function createTenant(db: Database, { issuer }: Platform) {
+  return db.transaction(async (tx) => {
+    const { id: organizationId } = await createOrganization(tx, { name: 'Test' });
+    const { project } = await createProject(tx, { organizationId, name: 'Test' });
+    const minted = await issuer.issueProjectToken(new TenantTransaction(tx, project.id), { actor: null });
+    return { organizationId, projectId: project.id, token: minted.token };
+  });
+}
