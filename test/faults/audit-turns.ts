@@ -113,7 +113,8 @@ export async function auditTurns(
   };
 }
 
-async function findBreaches(db: Database, rules: Readonly<Record<string, string>>): Promise<Finding[]> {
+/** Each rule is a query for the runs that break it. */
+export async function findBreaches(db: Database, rules: Readonly<Record<string, string>>): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [what, text] of Object.entries(rules)) {
     const { rows } = await db.query<{ run_id: string }>({ text, values: [] });

@@ -7,13 +7,16 @@ export interface CalledTool {
   readonly runId: string;
   readonly callId: string;
   readonly args: ToolCall['args'];
+  /** What it was told, where it had asked. */
+  readonly told: unknown;
 }
 
-/** `note` may be repeated, `pay` may not, `guarded` is `pay` behind an approval, `ask` asks for a `name` and must not be repeated. */
-export const NOTED_TOOLS = ['note', 'pay', 'guarded', 'ask'];
+/** `note` may be repeated, `pay` may not, `guarded` is `pay` behind an approval: those are executed once for each time that the turn is taken up. */
+export const PLAIN_TOOLS = ['note', 'pay', 'guarded'];
 
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
 
+/** Those, and `ask`, which asks for a `name` and must not be repeated. */
 export function createNotedTools(calls: CalledTool[], effects: Effects): ToolSource {
   const tool = (name: string, more: Partial<Tool> = {}, answer?: (call: ToolCall) => ToolOutcome): Tool => ({
     name,
@@ -23,7 +26,7 @@ export function createNotedTools(calls: CalledTool[], effects: Effects): ToolSou
     repeatable: false,
     execute: ({ args, callId, runId, ...call }) =>
       effects.perform({ label: `tool ${name}` }, async () => {
-        calls.push({ name, runId, callId, args });
+        calls.push({ name, runId, callId, args, told: call.answer?.content });
         return answer?.({ args, callId, runId, ...call }) ?? { output: { noted: args } };
       }),
     ...more,

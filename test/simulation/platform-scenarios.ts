@@ -91,10 +91,74 @@ const runWithTools = run<Turn>({
   ],
 });
 
+interface Decision extends Turn {
+  /** Once it waits. */
+  decided?: Answer;
+}
+
+/** Decides what the run waits for, if it waits for anything. */
+async function decide({ client }: PlatformReplica, turn: Decision, content?: object): Promise<void> {
+  const { answer, smithId } = turn;
+  const path = `/v1/smiths/${smithId}/runs/${answer?.body.id}`;
+  const [call] = (await client.get(path)).body.output?.tool_calls ?? [];
+  if (typeof call?.approval_id !== 'string') return;
+  const body = { kind: 'approval', approval_id: call.approval_id, decision: 'approve', ...(content && { content }) };
+  turn.decided = await client.post(`${path}/submit`, body, { 'idempotency-key': `${smithId}-decision` });
+}
+
+function judgeDecision({ answer, decided }: Decision): string[] {
+  return decided === undefined || decided.status === 200
+    ? []
+    : [`the decision on ${answer?.body.id} was answered ${decided.status}: ${decided.text}`];
+}
+
+/** The decision has a key of its own. */
+const decidedWorld = worldWith({ audits: { areClaimed: false } });
+
+const approved = run<Decision>({
+  openWorld: decidedWorld,
+  async prepare(world) {
+    const turn = await prepareTurn(world, 'Call the tool guarded with {"n":1}', { model_steps: 2, calls: 1 });
+    await begin(world.other, turn);
+    assert.equal(turn.answer?.body.status, 'paused', turn.answer?.text);
+    return turn;
+  },
+  act: (replica, turn) => decide(replica, turn),
+  repeat: (world, turn) => world.waitFor(decide(world.other, turn)),
+  judge: async (world, turn) => [
+    ...(await judgeTurn(world, turn)),
+    ...judgeDecision(turn),
+    ...judgeCalls(world, turn, { guarded: [0, 1] }),
+  ],
+});
+
+async function askAndAnswer(replica: PlatformReplica, turn: Decision): Promise<void> {
+  await begin(replica, turn);
+  await decide(replica, turn, { name: 'Ada' });
+}
+
+const asked = run<Decision>({
+  openWorld: decidedWorld,
+  prepare: (world) => prepareTurn(world, 'Call the tool ask with {"n":1}', { model_steps: 2, calls: 1 }),
+  act: askAndAnswer,
+  repeat: (world, turn) => world.waitFor(askAndAnswer(world.other, turn)),
+  async judge(world, turn) {
+    const told = world.calls.filter(({ runId, told }) => runId === turn.answer?.body?.id && told !== undefined);
+    return [
+      ...(await judgeTurn(world, turn)),
+      ...judgeDecision(turn),
+      ...judgeCalls(world, turn, { ask: [0, 2] }),
+      ...(told.length > 1 ? [`the call of ${turn.answer?.body.id} was told ${told.length} times`] : []),
+    ];
+  },
+});
+
 type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
 
 export const turnScenarios: Scenarios = {
   'a run with tools is completed once, and calls what must not be repeated at most once': runWithTools,
+  'an approved call is made at most once, and its decision is there once': approved,
+  'a question is answered once, and its run is completed once': asked,
 };
 
 export function testScenarios(scenarios: Scenarios): void {

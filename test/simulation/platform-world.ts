@@ -8,10 +8,11 @@ import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { addSigningKey, makeSigningPair, type SigningPair } from '../../src/platform/access/signing-keys.ts';
 import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
+import { verifyEvents } from '../../src/platform/operator/verify-events.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
-import { auditTurns, type TurnAuditOptions } from '../faults/audit-turns.ts';
+import { auditTurns, findBreaches, type TurnAuditOptions } from '../faults/audit-turns.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { type Client, createClient } from '../support/http-client.ts';
 import { SANDBOX_SETTINGS } from '../support/sandbox.ts';
@@ -20,7 +21,7 @@ import { countDatabase } from './counted-database.ts';
 import { countOutbound } from './counted-ports.ts';
 import { Effects } from './effects.ts';
 import { countBlobs, createMemoryBlobs } from './memory-blobs.ts';
-import { type CalledTool, createNotedTools, NOTED_TOOLS } from './noted-tools.ts';
+import { type CalledTool, createNotedTools, PLAIN_TOOLS } from './noted-tools.ts';
 import type { SimulatedReplica, SimulatedWorld } from './run-scenario.ts';
 import { createJobTable, createSteppedJobs, type SteppedJobs } from './stepped-jobs.ts';
 
@@ -105,6 +106,26 @@ const config: GivenDependencies['config'] = {
     stripeUrl: undefined,
     stripeWebhookSecret: undefined,
   },
+};
+
+/** Rules of what is beside turns. */
+const rules = {
+  'a decision is not on the feed exactly once': `
+    select a.run_id from approvals a
+    left join events e on e.project_id = a.project_id and e.type = 'approval.resolved' and e.data ->> 'approval_id' = a.id
+    group by a.project_id, a.id having count(e.id) <> case a.status when 'pending' then 0 else 1 end`,
+  'a decision is not in the timeline exactly once': `
+    select a.run_id from approvals a
+    left join run_events e on e.project_id = a.project_id and e.run_id = a.run_id and e.type = 'approval.resolved'
+      and e.data ->> 'approval_id' = a.id
+    group by a.project_id, a.id having count(e.seq) <> case a.status when 'pending' then 0 else 1 end`,
+  'a run that has ended waits for a decision': `
+    select r.id as run_id from approvals a join runs r on r.project_id = a.project_id and r.id = a.run_id
+    where a.status = 'pending' and r.status in ('completed', 'failed', 'cancelled')`,
+  'something is reserved of a budget by nobody': `
+    select coalesce(r.holder, p.budget_id) as run_id from budget_periods p
+    full join budget_reservations r on r.project_id = p.project_id and r.budget_id = p.budget_id
+    where p.reserved_micros <> 0 or r.holder is not null`,
 };
 
 let signingPair: Promise<SigningPair> | undefined;
@@ -230,8 +251,11 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       return over;
     },
     async audit() {
-      const { booking, order } = await auditTurns(db, { serverTools: NOTED_TOOLS, ...audits });
-      const problems = [...booking, ...order].map(({ what, run_id }) => `${what}: ${run_id}`);
+      const { booking, order } = await auditTurns(db, { serverTools: PLAIN_TOOLS, ...audits });
+      const found = [...booking, ...order, ...(await findBreaches(db, rules))];
+      const problems = found.map(({ what, run_id }) => `${what}: ${run_id}`);
+      const { broken } = await verifyEvents(db, { project_id: projectId });
+      if (broken !== null) problems.push(`the chain of the event log is broken: ${JSON.stringify(broken)}`);
       if (await isOpen()) problems.push('it has not ended');
       return problems;
     },
