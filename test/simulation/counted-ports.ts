@@ -82,7 +82,7 @@ export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, ef
             const send = fetch(...policy);
             return (input, init) => {
               const label = `${init?.method ?? 'GET'} ${originOf(input)}`;
-              return effects.perform({ label }, () => send(input, init));
+              return effects.perform({ label }, async () => readWhole(await send(input, init)));
             };
           },
         }),
@@ -104,6 +104,13 @@ export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, ef
           },
         }),
   };
+}
+
+/** What has arrived is no further effect: it is read within this one. */
+async function readWhole(response: Response): Promise<Response> {
+  const { headers, status, statusText, url } = response;
+  const bytes = response.body === null ? null : await response.arrayBuffer();
+  return Object.defineProperty(new Response(bytes, { headers, status, statusText }), 'url', { value: url });
 }
 
 function originOf(input: string | URL | Request): string {

@@ -1,7 +1,9 @@
 /** What the platform promises of each of its works when the replica that does it crashes. The gate runs them, and the soak at every effect. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Answer } from '../support/http-client.ts';
+import { createSchedules } from '../../src/platform/schedules/index.ts';
+import { createWebhookDeliveries } from '../../src/platform/webhooks/index.ts';
+import type { Answer, Client } from '../support/http-client.ts';
 import { collectFrames } from '../support/read-frames.ts';
 import { assemble, question } from '../support/turns.ts';
 import {
@@ -9,6 +11,7 @@ import {
   type PlatformReplica,
   type PlatformWorld,
   type PlatformWorldOptions,
+  type SimulatedProject,
 } from './platform-world.ts';
 import { listEffects, runScenario, type Scenario, type ScenarioReport } from './run-scenario.ts';
 
@@ -41,27 +44,31 @@ async function begin({ client }: PlatformReplica, turn: Turn): Promise<void> {
   turn.answer = await client.post(`/v1/smiths/${smithId}/runs`, body, { 'idempotency-key': smithId });
 }
 
-/** Its one run is complete, and a reader of its timeline gets that once and in order. */
-async function judgeTurn({ other }: PlatformWorld, { answer, smithId }: Turn): Promise<string[]> {
+async function judgeTurn(world: PlatformWorld, { answer, smithId }: Turn): Promise<string[]> {
+  const { problems, runId } = await judgeRun(world.other.client, smithId);
+  if (answer?.status !== 201) return [...problems, `${smithId} was answered ${answer?.status}: ${answer?.text}`];
+  return answer.body.id === runId ? problems : [...problems, `${answer.body.id} was told of, and there is ${runId}`];
+}
+
+/** The smith's one run is complete, and a reader of its timeline gets that once and in order. */
+async function judgeRun(client: Client, smithId: string): Promise<{ problems: string[]; runId?: string }> {
   const runs = `/v1/smiths/${smithId}/runs`;
-  const { body } = await other.client.get(runs);
+  const { body } = await client.get(runs);
   const [found, ...more] = body.data;
-  if (found === undefined || more.length > 0) return [`${smithId} has ${body.data.length} runs: ${answer?.text}`];
+  if (found === undefined || more.length > 0) return { problems: [`${smithId} has ${body.data.length} runs`] };
+  const runId: string = found.id;
+  const { body: settled } = await client.get(`${runs}/${runId}`);
+  if (settled.status !== 'completed') return { problems: [`the run ${runId} is ${JSON.stringify(settled)}`], runId };
   const problems: string[] = [];
-  if (answer?.status !== 201) problems.push(`the run ${found.id} was answered ${answer?.status}: ${answer?.text}`);
-  else if (answer.body.id !== found.id)
-    problems.push(`the answer tells of ${answer.body.id}, and the run is ${found.id}`);
-  const { body: settled } = await other.client.get(`${runs}/${found.id}`);
-  if (settled.status !== 'completed') return [...problems, `the run ${found.id} is ${JSON.stringify(settled)}`];
-  const frames = await collectFrames(await other.client.open('GET', `${runs}/${found.id}/events`));
+  const frames = await collectFrames(await client.open('GET', `${runs}/${runId}/events`));
   const { text } = assemble(frames);
-  if (text !== settled.output.content)
-    problems.push(`the timeline of ${found.id} says “${text}”, and the run “${settled.output.content}”`);
+  const { content } = settled.output;
+  if (text !== content) problems.push(`the timeline of ${runId} says “${text}”, and the run “${content}”`);
   for (const type of ['run.started', 'run.completed']) {
     const count = frames.filter(({ event }) => event === type).length;
-    if (count !== 1) problems.push(`the timeline of ${found.id} has ${type} ${count} times`);
+    if (count !== 1) problems.push(`the timeline of ${runId} has ${type} ${count} times`);
   }
-  return problems;
+  return { problems, runId };
 }
 
 function judgeCalls(
@@ -153,12 +160,90 @@ const asked = run<Decision>({
   },
 });
 
+interface Scheduled {
+  readonly smithId: string;
+  readonly scheduleId: string;
+}
+
+/** As soon as somebody looks: its own times are far away. */
+const fireSchedule = run<Scheduled>({
+  openWorld: worldWith({
+    open: `select from schedule_fires where status = 'queued' union all select from schedules where next_fire_at <= now()`,
+  }),
+  async prepare({ db, other: { client } }) {
+    const smith = await client.post('/v1/smiths', { model: 'builtin/demo' });
+    const body = { cron: '0 0 29 2 *', ...question('Write 3 words') };
+    const made = await client.post(`/v1/smiths/${smith.body.id}/schedules`, body);
+    assert.equal(made.status, 201, made.text);
+    await db.query({
+      text: `update schedules set next_fire_at = now() - interval '1 s' where id = $1`,
+      values: [made.body.id],
+    });
+    return { smithId: smith.body.id, scheduleId: made.body.id };
+  },
+  act: ({ given, platform, work }) =>
+    work(() => createSchedules({ ...given, engine: platform.engine, now: () => given.clock.now() }).start()),
+  async judge({ db, other }, { scheduleId, smithId }) {
+    const { problems, runId } = await judgeRun(other.client, smithId);
+    const { rows } = await db.query<{ status: string; run_id: string | null }>({
+      text: 'select status, run_id from schedule_fires where schedule_id = $1',
+      values: [scheduleId],
+    });
+    const fired = rows.map(({ run_id, status }) => `${status} ${run_id}`);
+    return fired.join() === `started ${runId}`
+      ? problems
+      : [...problems, `${scheduleId} has fired ${fired.join()}, and its run is ${runId}`];
+  },
+  isSweep: true,
+});
+
+interface Hooked {
+  readonly project: SimulatedProject;
+  readonly eventId: string;
+}
+
+const deliverWebhook = run<Hooked>({
+  openWorld: worldWith({
+    open: `select from webhook_deliveries where status = 'pending'`,
+    audits: { areClaimed: false },
+  }),
+  async prepare(world) {
+    const project = await world.createProject();
+    const client = project.at(world.other);
+    const path = `/${project.projectId}`;
+    const hook = await client.post('/v1/tenant/webhooks', { url: `${world.receiver.url}${path}`, events: ['run.completed'] });
+    assert.equal(hook.status, 201, hook.text);
+    world.receiver.secrets.set(path, hook.body.secret);
+    const smith = await client.post('/v1/smiths', { model: 'builtin/demo' });
+    const ran = await client.post(`/v1/smiths/${smith.body.id}/runs`, question('Write 3 words'));
+    assert.equal(ran.body.status, 'completed', ran.text);
+    const { body } = await client.get('/v1/events?type=run.completed');
+    return { project, eventId: body.data[0].id };
+  },
+  act: ({ given, work }) => work(() => createWebhookDeliveries({ ...given, now: () => given.clock.now() }).start()),
+  async judge({ db, receiver }, { eventId, project: { projectId } }) {
+    const taken = [...receiver.taken.keys()].filter((place) => place.startsWith(`/${projectId} `));
+    const { rows } = await db.query<{ status: string }>({
+      text: 'select status from webhook_deliveries where project_id = $1',
+      values: [projectId],
+    });
+    const found = [...taken, ...rows.map(({ status }) => status)].join();
+    return found === `/${projectId} ${eventId},succeeded` ? [] : [`of the event ${eventId} there is: ${found}`];
+  },
+  isSweep: true,
+});
+
 type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
 
 export const turnScenarios: Scenarios = {
   'a run with tools is completed once, and calls what must not be repeated at most once': runWithTools,
   'an approved call is made at most once, and its decision is there once': approved,
   'a question is answered once, and its run is completed once': asked,
+};
+
+export const workScenarios: Scenarios = {
+  'a schedule that is due begins one run': fireSchedule,
+  'an event is delivered to a webhook, always under the same id': deliverWebhook,
 };
 
 export function testScenarios(scenarios: Scenarios): void {

@@ -1,8 +1,10 @@
 /** The platform in a simulation: replicas on one database, each with a clock of its own; what they call and what they store outlives them. */
+import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createManualClock, type ManualClock, runWithClock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
+import { mintId } from '../../src/kernel/ids/ids.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
@@ -13,9 +15,12 @@ import { createOrganization, createProject } from '../../src/platform/resources/
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { auditTurns, findBreaches, type TurnAuditOptions } from '../faults/audit-turns.ts';
+import { type HookReceiver, openHookReceiver } from '../faults/hook-receiver.ts';
+import { createRandom } from '../faults/seeded-random.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { type Client, createClient } from '../support/http-client.ts';
 import { SANDBOX_SETTINGS } from '../support/sandbox.ts';
+import { seedFor } from '../support/seed.ts';
 import { openTestLogger } from '../support/test-log.ts';
 import { countDatabase } from './counted-database.ts';
 import { countOutbound } from './counted-ports.ts';
@@ -32,7 +37,7 @@ export interface PlatformReplica extends SimulatedReplica {
   readonly effects: Effects;
   readonly given: GivenDependencies;
   readonly clock: ManualClock;
-  /** With the project's token. */
+  /** Of the world's project. */
   readonly client: Client;
   /** On the replica's clock. */
   work<Result>(work: () => Result): Result;
@@ -47,9 +52,18 @@ export interface PlatformWorldOptions {
   readonly scheduled?: readonly string[];
 }
 
-export interface PlatformWorld extends SimulatedWorld<PlatformReplica> {
+export interface SimulatedProject {
   readonly projectId: string;
+  /** At a replica. */
+  at(replica: Pick<PlatformReplica, 'url'>): Client;
+}
+
+export interface PlatformWorld extends SimulatedWorld<PlatformReplica> {
   readonly organizationId: string;
+  /** Whatever a scenario does not make for itself is in it. */
+  readonly project: SimulatedProject;
+  readonly receiver: HookReceiver;
+  createProject(): Promise<SimulatedProject>;
   /** The other replica, which takes over. */
   readonly other: PlatformReplica;
   /** Calls of tools, in their order. */
@@ -143,7 +157,11 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   const calls: CalledTool[] = [];
   let shiftMs = 0;
   const now = () => new Date(Date.now() + shiftMs);
-  let token = '';
+  let project: SimulatedProject | undefined;
+  const ends: (() => unknown)[] = [];
+  const cleanup = { after: (end: () => unknown) => void ends.push(end) };
+  const receiver = await openHookReceiver(cleanup, createRandom(seedFor('simulation')));
+  receiver.beKind();
 
   async function openReplica(effects: Effects): Promise<PlatformReplica> {
     const clock = createManualClock(now());
@@ -171,7 +189,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     return {
       ...{ url, platform, jobs, effects, given, clock, work },
       get client() {
-        return createClient(url, token);
+        return project?.at({ url }) ?? assert.fail('there is no project yet');
       },
       async close() {
         platform.app.server.closeAllConnections();
@@ -182,8 +200,10 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
 
   const other = await openReplica(new Effects());
   await other.work(() => other.platform.start());
-  const { projectId, organizationId, ...made } = await createTenant(db, other.platform);
-  token = made.token;
+  const { id: organizationId } = await db.transaction((tx) => createOrganization(tx, { name: 'Test' }));
+  const newProject = () => makeProject(db, other.platform, organizationId);
+  const own = await newProject();
+  project = own;
 
   let passing: Promise<void> = Promise.resolve();
   const passOnce = async (ms: number): Promise<void> => {
@@ -212,7 +232,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   }
 
   return {
-    ...{ db, projectId, organizationId, other, calls, now, pass, passLeases },
+    ...{ db, organizationId, project: own, createProject: newProject, receiver, other, calls, now, pass, passLeases },
     async startReplica(effects) {
       await other.effects.idle();
       const replica = await openReplica(effects);
@@ -254,25 +274,31 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       const { booking, order } = await auditTurns(db, { serverTools: PLAIN_TOOLS, ...audits });
       const found = [...booking, ...order, ...(await findBreaches(db, rules))];
       const problems = found.map(({ what, run_id }) => `${what}: ${run_id}`);
-      const { broken } = await verifyEvents(db, { project_id: projectId });
-      if (broken !== null) problems.push(`the chain of the event log is broken: ${JSON.stringify(broken)}`);
+      for (let after: string | null = own.projectId; after !== null; ) {
+        const proven: Awaited<ReturnType<typeof verifyEvents>> = await verifyEvents(db, { project_id: after });
+        if (proven.broken !== null)
+          problems.push(`the event log of ${after} is broken: ${JSON.stringify(proven.broken)}`);
+        after = proven.next_project_id;
+      }
+      problems.push(...receiver.wrong);
       if (await isOpen()) problems.push('it has not ended');
       return problems;
     },
     async close() {
       other.effects.crash();
       await other.close();
+      for (const end of ends) await end();
       await outbound.close();
       await closeDatabase();
     },
   };
 }
 
-async function createTenant(db: Database, { issuer }: Platform) {
-  return db.transaction(async (tx) => {
-    const { id: organizationId } = await createOrganization(tx, { name: 'Test' });
-    const { project } = await createProject(tx, { organizationId, name: 'Test' });
+async function makeProject(db: Database, { issuer }: Platform, organizationId: string): Promise<SimulatedProject> {
+  const { projectId, token } = await db.transaction(async (tx) => {
+    const { project } = await createProject(tx, { organizationId, name: mintId('test') });
     const minted = await issuer.issueProjectToken(new TenantTransaction(tx, project.id), { actor: null });
-    return { organizationId, projectId: project.id, token: minted.token };
+    return { projectId: project.id, token: minted.token };
   });
+  return { projectId, at: ({ url }) => createClient(url, token) };
 }

@@ -1,0 +1,3 @@
+import { testScenarios, workScenarios } from './platform-scenarios.ts';
+
+testScenarios(workScenarios);
