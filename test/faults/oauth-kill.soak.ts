@@ -22,6 +22,8 @@ import {
   driveWaitingRuns,
   makeSmith,
 } from './account-driver.ts';
+import { SPENT_ONCE } from './audit-tokens.ts';
+import { findBreaches } from './audit-turns.ts';
 import { driveConnectors, type Replicas } from './connector-driver.ts';
 import { NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
@@ -130,29 +132,8 @@ async function prepare(project: TestProject, upstream: OAuthUpstream, replicas: 
   return path;
 }
 
-/** Each names what is wrong, and finds what is. */
-const SPENT_TWICE: Readonly<Record<string, string>> = {
-  'a code is spent and has no token': `select id from oauth_requests where status = 'redeemed' and token_id is null`,
-  'a token is of two codes': `select token_id from oauth_requests where token_id is not null group by token_id having count(*) > 1`,
-  'a token of a client has no code': `
-    select t.id from tokens t
-    where t.client_id is not null and not exists (select from oauth_requests r where r.token_id = t.id)`,
-  'token.created is not there once': `
-    select t.id from tokens t left join events e
-      on e.project_id = t.project_id and e.type = 'token.created' and e.data ->> 'token_id' = t.id
-    where t.client_id is not null group by t.id having count(e.id) <> 1`,
-  'a use of a refresh token has not one successor': `
-    select token_id from oauth_refresh_tokens group by project_id, token_id having count(*) <> 1 + sum(uses)`,
-  'a refresh is under way that nobody makes': `select id from connections where refresh_until is not null`,
-};
-
 async function assertSpentOnce(db: Database): Promise<void> {
-  const found: Record<string, unknown[]> = {};
-  for (const [what, text] of Object.entries(SPENT_TWICE)) {
-    const { rows } = await db.query({ text, values: [] });
-    if (rows.length > 0) found[what] = rows;
-  }
-  assert.deepEqual(found, {});
+  assert.deepEqual(await findBreaches(db, SPENT_ONCE), []);
 }
 
 /** One pause, one call at most: a call that was under way when its replica died is not made again. */

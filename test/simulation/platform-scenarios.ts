@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSchedules } from '../../src/platform/schedules/index.ts';
 import { createWebhookDeliveries } from '../../src/platform/webhooks/index.ts';
+import { SPENT_ONCE } from '../faults/audit-tokens.ts';
 import type { Answer, Client } from '../support/http-client.ts';
+import { publishMcp } from '../support/mcp-deployment.ts';
+import { type Consented, type OAuthAnswer, obtainCode, redeem, refreshWith } from '../support/oauth.ts';
 import { collectFrames } from '../support/read-frames.ts';
 import { assemble, question } from '../support/turns.ts';
 import {
@@ -11,6 +14,7 @@ import {
   type PlatformReplica,
   type PlatformWorld,
   type PlatformWorldOptions,
+  PUBLIC_URL,
   type SimulatedProject,
 } from './platform-world.ts';
 import { listEffects, runScenario, type Scenario, type ScenarioReport } from './run-scenario.ts';
@@ -211,7 +215,10 @@ const deliverWebhook = run<Hooked>({
     const project = await world.createProject();
     const client = project.at(world.other);
     const path = `/${project.projectId}`;
-    const hook = await client.post('/v1/tenant/webhooks', { url: `${world.receiver.url}${path}`, events: ['run.completed'] });
+    const hook = await client.post('/v1/tenant/webhooks', {
+      url: `${world.receiver.url}${path}`,
+      events: ['run.completed'],
+    });
     assert.equal(hook.status, 201, hook.text);
     world.receiver.secrets.set(path, hook.body.secret);
     const smith = await client.post('/v1/smiths', { model: 'builtin/demo' });
@@ -233,6 +240,72 @@ const deliverWebhook = run<Hooked>({
   isSweep: true,
 });
 
+interface Connector extends Consented {
+  readonly refreshToken?: string;
+  /** Undefined: it was cut off. */
+  answer?: OAuthAnswer;
+}
+
+/** A client of an MCP deployment, with a code that lives as long as it takes to ask again. */
+async function consent({ db, other, project }: PlatformWorld): Promise<Connector> {
+  const client = project.at(other);
+  const smith = await client.post('/v1/smiths', { model: 'builtin/demo' });
+  const { path } = await publishMcp(client, { type: 'smith', id: smith.body.id });
+  const asked = { resource: PUBLIC_URL + path, token: client.token, origin: PUBLIC_URL };
+  const consented = await obtainCode(other.url, asked);
+  const text = `update oauth_requests set code_expires_at = now() + interval '1 day' where client_id = $1`;
+  await db.query({ text, values: [consented.clientId] });
+  return consented;
+}
+
+/** Whoever was answered does not ask again, for a code that comes twice ends what it was redeemed for. */
+async function askOnce(connector: Connector, ask: () => Promise<OAuthAnswer>): Promise<void> {
+  if (connector.answer === undefined) connector.answer = await ask();
+}
+
+/** What was given goes on; what was not given is no token that anybody could use. */
+async function judgeTokens({ db, other }: PlatformWorld, { answer, clientId }: Connector): Promise<string[]> {
+  const { rows } = await db.query<{ live: number; all: number }>({
+    text: `select count(*)::int as all, count(*) filter (where revoked_at is null)::int as live from tokens where client_id = $1`,
+    values: [clientId],
+  });
+  const tokens = `of ${clientId} are ${rows[0]?.live} of ${rows[0]?.all} tokens live`;
+  if (answer?.status !== 200) {
+    const isEnded = answer?.status === 400 && rows[0]?.all === 1 && rows[0].live === 0;
+    return isEnded ? [] : [`${tokens}, and it was answered ${answer?.status}: ${answer?.text}`];
+  }
+  const next = await refreshWith(other.url, clientId, answer.body.refresh_token);
+  return next.status === 200 && rows[0]?.all === 1 ? [] : [`${tokens}, and its refresh is answered ${next.text}`];
+}
+
+const oauthWorld = worldWith({ rules: SPENT_ONCE });
+
+const redeemCode = run<Connector>({
+  openWorld: oauthWorld,
+  prepare: consent,
+  act: ({ url }, connector) => askOnce(connector, () => redeem(url, connector)),
+  repeat: ({ other }, connector) => askOnce(connector, () => redeem(other.url, connector)),
+  judge: judgeTokens,
+});
+
+const rotateToken = run<Connector & { readonly refreshToken: string }>({
+  openWorld: oauthWorld,
+  async prepare(world) {
+    const consented = await consent(world);
+    const { body, text } = await redeem(world.other.url, consented);
+    return { ...consented, refreshToken: body?.refresh_token ?? assert.fail(text) };
+  },
+  act: ({ url }, made) => askOnce(made, () => refreshWith(url, made.clientId, made.refreshToken)),
+  repeat: ({ other: { url } }, made) => askOnce(made, () => refreshWith(url, made.clientId, made.refreshToken)),
+  async judge(world, made) {
+    const problems = await judgeTokens(world, made);
+    const again = await refreshWith(world.other.url, made.clientId, made.refreshToken);
+    return again.status === 400
+      ? problems
+      : [...problems, `${made.clientId} has refreshed by a spent token: ${again.text}`];
+  },
+});
+
 type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
 
 export const turnScenarios: Scenarios = {
@@ -244,6 +317,11 @@ export const turnScenarios: Scenarios = {
 export const workScenarios: Scenarios = {
   'a schedule that is due begins one run': fireSchedule,
   'an event is delivered to a webhook, always under the same id': deliverWebhook,
+};
+
+export const tokenScenarios: Scenarios = {
+  'a code is redeemed once': redeemCode,
+  'a refresh token has one successor, and is dead after it': rotateToken,
 };
 
 export function testScenarios(scenarios: Scenarios): void {

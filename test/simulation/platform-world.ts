@@ -48,6 +48,8 @@ export interface PlatformWorldOptions {
   readonly audits?: TurnAuditOptions;
   /** What has not ended yet besides turns and jobs: a query whose rows say so. */
   readonly open?: string;
+  /** Further rules: queries for the runs, or whatever it is, that break them. */
+  readonly rules?: Readonly<Record<string, string>>;
   /** Jobs that have a time of their own and bring things to their end. */
   readonly scheduled?: readonly string[];
 }
@@ -84,6 +86,7 @@ const ROUNDS_MAX = 8;
 const STEPS_A_ROUND = 12;
 /** Far longer than a busy machine takes for one run: while the replica that is to crash acts, no time passes for its lease. */
 const LEASE_SLACK = '10 minutes';
+export const PUBLIC_URL = 'https://platform.example';
 const TIMEOUT_MS = 60_000;
 const CONNECTIONS = 30;
 const UNLIMITED = 1_000_000;
@@ -170,7 +173,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     const jobs = createSteppedJobs(counted);
     const given: GivenDependencies = {
       config: { ...config, ...options.config },
-      publicUrl: 'https://platform.example',
+      publicUrl: PUBLIC_URL,
       db: counted,
       blobs: countBlobs(blobs, effects),
       vault,
@@ -272,7 +275,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     },
     async audit() {
       const { booking, order } = await auditTurns(db, { serverTools: PLAIN_TOOLS, ...audits });
-      const found = [...booking, ...order, ...(await findBreaches(db, rules))];
+      const found = [...booking, ...order, ...(await findBreaches(db, { ...rules, ...options.rules }))];
       const problems = found.map(({ what, run_id }) => `${what}: ${run_id}`);
       for (let after: string | null = own.projectId; after !== null; ) {
         const proven: Awaited<ReturnType<typeof verifyEvents>> = await verifyEvents(db, { project_id: after });

@@ -1,0 +1,3 @@
+import { testScenarios, tokenScenarios } from './platform-scenarios.ts';
+
+testScenarios(tokenScenarios);
