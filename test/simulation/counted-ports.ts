@@ -1,4 +1,5 @@
 /** Ports of one replica whose calls are effects. */
+import { Readable } from 'node:stream';
 import type { Outbound, Post } from '../../src/kernel/outbound/outbound.ts';
 import type { Effects } from './effects.ts';
 
@@ -91,7 +92,11 @@ export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, ef
       : {
           post: (...policy: Parameters<Outbound['post']>): Post => {
             const send = post(...policy);
-            return (request) => effects.perform({ label: 'POST' }, () => send(request));
+            return (request) =>
+              effects.perform({ label: 'POST' }, async () => {
+                const { body, ...reply } = await send(request);
+                return { ...reply, body: Readable.from(await body.toArray(), { objectMode: false }) };
+              });
           },
         }),
     ...(openSocket === undefined

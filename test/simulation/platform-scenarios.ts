@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { createSchedules } from '../../src/platform/schedules/index.ts';
 import { createWebhookDeliveries } from '../../src/platform/webhooks/index.ts';
 import { SPENT_ONCE } from '../faults/audit-tokens.ts';
-import type { Answer, Client } from '../support/http-client.ts';
+import type { Answer, Client, Headers_ } from '../support/http-client.ts';
 import { publishMcp } from '../support/mcp-deployment.ts';
 import { type Consented, type OAuthAnswer, obtainCode, redeem, refreshWith } from '../support/oauth.ts';
 import { collectFrames } from '../support/read-frames.ts';
-import { assemble, question } from '../support/turns.ts';
+import { assemble, question, useUpstream } from '../support/turns.ts';
 import {
   openPlatformWorld,
   type PlatformReplica,
@@ -35,17 +35,22 @@ interface Turn {
   answer?: Answer;
 }
 
-async function prepareTurn({ other }: PlatformWorld, text: string, metadata: Turn['metadata']): Promise<Turn> {
-  const smith = await other.client.post('/v1/smiths', { model: 'builtin/demo' });
+async function prepareTurn(
+  { other }: PlatformWorld,
+  text: string,
+  metadata: Turn['metadata'],
+  model = 'builtin/demo',
+): Promise<Turn> {
+  const smith = await other.client.post('/v1/smiths', { model });
   assert.equal(smith.status, 201, smith.text);
   return { smithId: smith.body.id, text, metadata };
 }
 
 /** The smith is the idempotency key of its one run. */
-async function begin({ client }: PlatformReplica, turn: Turn): Promise<void> {
+async function begin({ client }: PlatformReplica, turn: Turn, headers: Headers_ = {}): Promise<void> {
   const { metadata, smithId, text } = turn;
   const body = { ...question(text), metadata };
-  turn.answer = await client.post(`/v1/smiths/${smithId}/runs`, body, { 'idempotency-key': smithId });
+  turn.answer = await client.post(`/v1/smiths/${smithId}/runs`, body, { 'idempotency-key': smithId, ...headers });
 }
 
 async function judgeTurn(world: PlatformWorld, { answer, smithId }: Turn): Promise<string[]> {
@@ -306,6 +311,46 @@ const rotateToken = run<Connector & { readonly refreshToken: string }>({
   },
 });
 
+/** Nobody waits for the answer, so what the call may cost is reserved by a statement of its own. */
+const AT_ONCE = { prefer: 'respond-async' };
+
+const spendBudget = run<Turn>({
+  async openWorld() {
+    const world = await openPlatformWorld({
+      open: 'select from budget_reservations',
+      scheduled: ['settle-budgets'],
+    });
+    const usage = { promptTokens: 10_000, completionTokens: 2_000 };
+    world.upstream.respondWith({ type: 'answer', deltas: ['One', ' two'], usage });
+    await useUpstream(world.other.client, world.upstream, 'openai');
+    return world;
+  },
+  async prepare(world) {
+    const turn = await prepareTurn(world, 'Count', { model_steps: 1, calls: 0 }, 'openai/gpt-4o-mini');
+    const budget = { scope: 'smith', scope_id: turn.smithId, limit: 10, action: 'block' };
+    const made = await world.other.client.post('/v1/budgets', budget);
+    assert.equal(made.status, 201, made.text);
+    return turn;
+  },
+  act: (replica, turn) => begin(replica, turn, AT_ONCE),
+  repeat: ({ other }, turn) => begin(other, turn, AT_ONCE),
+  async judge(world, turn) {
+    const { rows } = await world.db.query<{ cost: number; spent: number }>({
+      text: `
+        select r.cost_micros as cost, (
+          select sum(p.spent_micros)::bigint from budgets b join budget_periods p on p.project_id = b.project_id and p.budget_id = b.id
+          where b.project_id = r.project_id and b.scope_id = r.smith_id
+        ) as spent
+        from runs r where r.smith_id = $1`,
+      values: [turn.smithId],
+    });
+    const sums = rows.map(({ cost, spent }) => `${cost} of ${spent}`).join();
+    const [row] = rows;
+    const isRight = rows.length === 1 && row !== undefined && row.cost > 0 && row.cost === row.spent;
+    return [...(await judgeTurn(world, turn)), ...(isRight ? [] : [`the budget of ${turn.smithId} has ${sums}`])];
+  },
+});
+
 type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
 
 export const turnScenarios: Scenarios = {
@@ -322,6 +367,10 @@ export const workScenarios: Scenarios = {
 export const tokenScenarios: Scenarios = {
   'a code is redeemed once': redeemCode,
   'a refresh token has one successor, and is dead after it': rotateToken,
+};
+
+export const moneyScenarios: Scenarios = {
+  'what a run may cost is reserved, and what it did cost is counted once': spendBudget,
 };
 
 export function testScenarios(scenarios: Scenarios): void {

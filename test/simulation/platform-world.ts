@@ -14,6 +14,7 @@ import { verifyEvents } from '../../src/platform/operator/verify-events.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
+import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { auditTurns, findBreaches, type TurnAuditOptions } from '../faults/audit-turns.ts';
 import { type HookReceiver, openHookReceiver } from '../faults/hook-receiver.ts';
 import { createRandom } from '../faults/seeded-random.ts';
@@ -65,6 +66,8 @@ export interface PlatformWorld extends SimulatedWorld<PlatformReplica> {
   /** Whatever a scenario does not make for itself is in it. */
   readonly project: SimulatedProject;
   readonly receiver: HookReceiver;
+  /** Serves models that have a price. */
+  readonly upstream: OpenAiUpstream;
   createProject(): Promise<SimulatedProject>;
   /** The other replica, which takes over. */
   readonly other: PlatformReplica;
@@ -165,6 +168,8 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   const cleanup = { after: (end: () => unknown) => void ends.push(end) };
   const receiver = await openHookReceiver(cleanup, createRandom(seedFor('simulation')));
   receiver.beKind();
+  const upstream = await startOpenAiUpstream();
+  cleanup.after(() => upstream.close());
 
   async function openReplica(effects: Effects): Promise<PlatformReplica> {
     const clock = createManualClock(now());
@@ -235,7 +240,19 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   }
 
   return {
-    ...{ db, organizationId, project: own, createProject: newProject, receiver, other, calls, now, pass, passLeases },
+    ...{
+      db,
+      organizationId,
+      project: own,
+      createProject: newProject,
+      receiver,
+      upstream,
+      other,
+      calls,
+      now,
+      pass,
+      passLeases,
+    },
     async startReplica(effects) {
       await other.effects.idle();
       const replica = await openReplica(effects);

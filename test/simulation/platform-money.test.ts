@@ -1,0 +1,3 @@
+import { moneyScenarios, testScenarios } from './platform-scenarios.ts';
+
+testScenarios(moneyScenarios);
