@@ -142,10 +142,6 @@ const rules = {
   'a run that has ended waits for a decision': `
     select r.id as run_id from approvals a join runs r on r.project_id = a.project_id and r.id = a.run_id
     where a.status = 'pending' and r.status in ('completed', 'failed', 'cancelled')`,
-  'something is reserved of a budget by nobody': `
-    select coalesce(r.holder, p.budget_id) as run_id from budget_periods p
-    full join budget_reservations r on r.project_id = p.project_id and r.budget_id = p.budget_id
-    where p.reserved_micros <> 0 or r.holder is not null`,
 };
 
 let signingPair: Promise<SigningPair> | undefined;
