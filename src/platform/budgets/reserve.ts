@@ -33,6 +33,8 @@ const POLL = { firstMs: 40, longestMs: 500, jitter: 'half' } as const;
 export interface Reservation extends BudgetSubject {
   /** A run or another operation, by its id: it holds one reservation at a time. */
   readonly holder: string;
+  /** Of a run: nothing is reserved for an attempt whose turn another replica has taken over, or that has ended. */
+  readonly attempt?: number | undefined;
   /** Millionths of a US dollar. */
   readonly amountMicros: number;
   readonly signal?: AbortSignal | undefined;
@@ -92,10 +94,10 @@ async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> 
 }
 
 /** A period's row is changed under its lock, so that its condition is judged by what others have committed. */
-async function tryToReserve(db: Executor, { projectId, smithId, agentId, holder, amountMicros }: Reservation) {
+async function tryToReserve(db: Executor, { projectId, smithId, agentId, attempt, holder, amountMicros }: Reservation) {
   const { rows } = await db.query<{ applying: number; held: number }>({
     ...reserving,
-    values: [projectId, smithId, agentId ?? null, holder, amountMicros],
+    values: [projectId, smithId, agentId ?? null, holder, amountMicros, attempt ?? null],
   });
   return rows[0] ?? { applying: 0, held: 0 };
 }
@@ -109,6 +111,9 @@ const reserving = {
       cross join lateral (
         select b.* from ${applyingBudgetsSql({ project: '$1', agent: 'coalesce($3, s.agent_id)', smith: 's.id', customer: 's.customer_id' })}
       ) b
+      where $6::int is null or exists (
+        select from runs r where r.project_id = $1 and r.id = $4 and r.attempt = $6 and r.status = 'in_progress'
+      )
     ), ${holdSql({ project: '$1', holder: '$4', rows: 'select *, $5::bigint as amount from applying' })}
     select (select count(*) from applying)::int as applying, (select count(*) from budgets_kept)::int as held,
       -- A crash of the database takes along the reservations of its last moments: they bound what runs side by side, and are

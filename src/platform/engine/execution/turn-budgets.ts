@@ -35,6 +35,7 @@ export async function reserveForCall(
   Object.assign(budgets, { heldMicros: 0, hasLeftover: false });
   const isHeld = await reserveBudgets(db, {
     ...holder,
+    attempt: key.attempt,
     smithId: key.smithId,
     agentId,
     amountMicros,
