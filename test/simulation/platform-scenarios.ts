@@ -15,7 +15,9 @@ import {
   type PlatformWorld,
   type PlatformWorldOptions,
   PUBLIC_URL,
+  type SimulatedOrganization,
   type SimulatedProject,
+  STARTER_CENTS,
 } from './platform-world.ts';
 import { listEffects, runScenario, type Scenario, type ScenarioReport } from './run-scenario.ts';
 
@@ -351,6 +353,108 @@ const spendBudget = run<Turn>({
   },
 });
 
+interface Payer {
+  readonly organization: SimulatedOrganization;
+  readonly key: string;
+  /** Set once it was told. */
+  paid?: string;
+}
+
+const TOP_UP_CENTS = 2_500;
+const BILLING = '/v1/organization/billing';
+const PAGE = { return_url: 'https://example.com/billing' };
+
+/** Goes to the page that is opened under the key, uses it if nobody has, and comes back. */
+async function usePage(
+  replica: PlatformReplica,
+  { key, organization }: Payer,
+  page: { readonly kind: string; readonly body: object; readonly use: (sessionId: string) => void },
+  { stripe }: PlatformWorld,
+): Promise<string> {
+  const client = organization.at(replica);
+  const headers = { 'idempotency-key': `${key}-${page.kind}` };
+  const opened = await client.post(`${BILLING}/${page.kind}`, { ...PAGE, ...page.body }, headers);
+  assert.equal(opened.status, 200, opened.text);
+  const session = [...stripe.sessions.values()].find(({ url }) => url === opened.body.url) ?? assert.fail(opened.text);
+  if (session.status === 'open') page.use(session.id);
+  const confirmed = await client.post(`${BILLING}/confirm`, { session_id: session.id });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  return confirmed.body.payment_status;
+}
+
+const preparePayer = async (world: PlatformWorld, key: string): Promise<Payer> => ({
+  organization: await world.createOrganization(),
+  key,
+});
+
+/** What the wallet has, and what came into it, in its order. */
+async function judgeWallet(
+  { other }: PlatformWorld,
+  { organization, paid }: Payer,
+  booked: readonly [string, number][],
+) {
+  const client = organization.at(other);
+  const { body } = await client.get(`${BILLING}/ledger`);
+  const found = body.data.map(
+    ({ kind, amount_cents }: { kind: string; amount_cents: number }) => `${kind} ${amount_cents}`,
+  );
+  const wanted = booked.map(([kind, cents]) => `${kind} ${cents}`);
+  const problems = paid === 'paid' ? [] : [`${organization.organizationId} was told “${paid}”`];
+  return found.toSorted().join() === wanted.toSorted().join()
+    ? problems
+    : [...problems, `the wallet of ${organization.organizationId} was paid ${found.join()}`];
+}
+
+/** A page is waited for as long as it is open: whoever opened it comes back. */
+const tillWorld = worldWith({
+  takesCards: true,
+  open: `select from wallet_payments where state = 'open' and kind = 'reload'`,
+});
+
+async function checkOut(replica: PlatformReplica, payer: Payer, world: PlatformWorld): Promise<void> {
+  const use = (id: string) => world.stripe.paySession(id, { hasIntent: true });
+  const page = { kind: 'checkout', body: { amount_cents: TOP_UP_CENTS }, use };
+  payer.paid = await usePage(replica, payer, page, world);
+}
+
+const topUpOnPage = run<Payer>({
+  openWorld: tillWorld,
+  prepare: preparePayer,
+  act: checkOut,
+  repeat: (world, payer) => checkOut(world.other, payer, world),
+  judge: (world, payer) => judgeWallet(world, payer, [['topup', TOP_UP_CENTS]]),
+});
+
+/** Saves a card, which brings the starter credit, and has it charged. */
+async function saveAndCharge(replica: PlatformReplica, payer: Payer, world: PlatformWorld): Promise<void> {
+  await usePage(replica, payer, { kind: 'setup', body: {}, use: (id) => void world.stripe.saveCard(id) }, world);
+  const body = { amount_cents: TOP_UP_CENTS };
+  const headers = { 'idempotency-key': `${payer.key}-reload` };
+  const charged = await payer.organization.at(replica).post(`${BILLING}/reload`, body, headers);
+  assert.equal(charged.status, 200, charged.text);
+  payer.paid = charged.body.payment_status;
+}
+
+const chargeCard = run<Payer>({
+  openWorld: tillWorld,
+  prepare: preparePayer,
+  act: saveAndCharge,
+  repeat: (world, payer) => saveAndCharge(world.other, payer, world),
+  async judge(world, payer) {
+    const problems = await judgeWallet(world, payer, [
+      ['starter', STARTER_CENTS],
+      ['topup', TOP_UP_CENTS],
+    ]);
+    const { organizationId } = payer.organization;
+    const charges = [...world.stripe.intents.values()].filter((intent) =>
+      JSON.stringify(intent).includes(organizationId),
+    );
+    return charges.length === 1
+      ? problems
+      : [...problems, `the card of ${organizationId} was charged ${charges.length} times`];
+  },
+});
+
 type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
 
 export const turnScenarios: Scenarios = {
@@ -371,6 +475,8 @@ export const tokenScenarios: Scenarios = {
 
 export const moneyScenarios: Scenarios = {
   'what a run may cost is reserved, and what it did cost is counted once': spendBudget,
+  'a top-up on a page is credited once': topUpOnPage,
+  'a saved card is charged once and brings its starter credit once': chargeCard,
 };
 
 export function testScenarios(scenarios: Scenarios): void {

@@ -10,11 +10,13 @@ import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { addSigningKey, makeSigningPair, type SigningPair } from '../../src/platform/access/signing-keys.ts';
 import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
+import { auditWallets } from '../../src/platform/billing/index.ts';
 import { verifyEvents } from '../../src/platform/operator/verify-events.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import type { ToolSource } from '../../src/platform/tools/tool.ts';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
+import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { auditTurns, findBreaches, type TurnAuditOptions } from '../faults/audit-turns.ts';
 import { type HookReceiver, openHookReceiver } from '../faults/hook-receiver.ts';
 import { createRandom } from '../faults/seeded-random.ts';
@@ -26,6 +28,7 @@ import { openTestLogger } from '../support/test-log.ts';
 import { countDatabase } from './counted-database.ts';
 import { countOutbound } from './counted-ports.ts';
 import { Effects } from './effects.ts';
+import { openHttpGateway } from './http-gateway.ts';
 import { countBlobs, createMemoryBlobs } from './memory-blobs.ts';
 import { type CalledTool, createNotedTools, PLAIN_TOOLS } from './noted-tools.ts';
 import type { SimulatedReplica, SimulatedWorld } from './run-scenario.ts';
@@ -49,6 +52,8 @@ export interface PlatformWorldOptions {
   readonly audits?: TurnAuditOptions;
   /** What has not ended yet besides turns and jobs: a query whose rows say so. */
   readonly open?: string;
+  /** Organizations have wallets, which are audited. */
+  readonly takesCards?: boolean;
   /** Further rules: queries for the runs, or whatever it is, that break them. */
   readonly rules?: Readonly<Record<string, string>>;
   /** Jobs that have a time of their own and bring things to their end. */
@@ -61,11 +66,20 @@ export interface SimulatedProject {
   at(replica: Pick<PlatformReplica, 'url'>): Client;
 }
 
+export interface SimulatedOrganization {
+  readonly organizationId: string;
+  /** At a replica. */
+  at(replica: Pick<PlatformReplica, 'url'>): Client;
+}
+
 export interface PlatformWorld extends SimulatedWorld<PlatformReplica> {
   readonly organizationId: string;
   /** Whatever a scenario does not make for itself is in it. */
   readonly project: SimulatedProject;
   readonly receiver: HookReceiver;
+  /** Takes the cards of organizations. */
+  readonly stripe: FakeStripe;
+  createOrganization(): Promise<SimulatedOrganization>;
   /** Serves models that have a price. */
   readonly upstream: OpenAiUpstream;
   createProject(): Promise<SimulatedProject>;
@@ -89,6 +103,7 @@ const ROUNDS_MAX = 8;
 const STEPS_A_ROUND = 12;
 /** Far longer than a busy machine takes for one run: while the replica that is to crash acts, no time passes for its lease. */
 const LEASE_SLACK = '10 minutes';
+export const STARTER_CENTS = 500;
 export const PUBLIC_URL = 'https://platform.example';
 const TIMEOUT_MS = 60_000;
 const CONNECTIONS = 30;
@@ -147,7 +162,7 @@ const rules = {
 let signingPair: Promise<SigningPair> | undefined;
 
 export async function openPlatformWorld(options: PlatformWorldOptions = {}): Promise<PlatformWorld> {
-  const { audits = {}, scheduled = [] } = options;
+  const { audits = {}, scheduled = [], takesCards = false } = options;
   const { db, shiftTime, close: closeDatabase } = await openTestDatabase({ poolSize: CONNECTIONS });
   await createJobTable(db);
   const vault = createVault([KEY]);
@@ -166,14 +181,31 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   receiver.beKind();
   const upstream = await startOpenAiUpstream();
   cleanup.after(() => upstream.close());
+  const stripe = await startStripe();
+  cleanup.after(stripe.close);
 
   async function openReplica(effects: Effects): Promise<PlatformReplica> {
     const clock = createManualClock(now());
     const work = <Result>(act: () => Result): Result => runWithClock(clock, act);
     const counted = countDatabase(db, effects, { hearsWakeUps: false });
     const jobs = createSteppedJobs(counted);
+    const gateway = await openHttpGateway(
+      stripe.url,
+      effects,
+      (method, path) => `Stripe: ${method} ${plainPath(path)}`,
+    );
+    const cards = {
+      stripeKey: stripe.secretKey,
+      stripeUrl: gateway.url,
+      stripeWebhookSecret: stripe.webhookSecret,
+      starterCents: STARTER_CENTS,
+    };
     const given: GivenDependencies = {
-      config: { ...config, ...options.config },
+      config: {
+        ...config,
+        ...options.config,
+        billing: { ...config.billing, ...(takesCards ? cards : {}) },
+      },
       publicUrl: PUBLIC_URL,
       db: counted,
       blobs: countBlobs(blobs, effects),
@@ -198,6 +230,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       async close() {
         platform.app.server.closeAllConnections();
         await work(() => platform.app.close());
+        await gateway.close();
       },
     };
   }
@@ -205,6 +238,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   const other = await openReplica(new Effects());
   await other.work(() => other.platform.start());
   const { id: organizationId } = await db.transaction((tx) => createOrganization(tx, { name: 'Test' }));
+  const newOrganization = () => makeOrganization(db, other.platform);
   const newProject = () => makeProject(db, other.platform, organizationId);
   const own = await newProject();
   project = own;
@@ -241,6 +275,8 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       organizationId,
       project: own,
       createProject: newProject,
+      createOrganization: newOrganization,
+      stripe,
       receiver,
       upstream,
       other,
@@ -296,7 +332,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
           problems.push(`the event log of ${after} is broken: ${JSON.stringify(proven.broken)}`);
         after = proven.next_project_id;
       }
-      problems.push(...receiver.wrong);
+      problems.push(...receiver.wrong, ...(await auditWallets(db)));
       if (await isOpen()) problems.push('it has not ended');
       return problems;
     },
@@ -317,4 +353,18 @@ async function makeProject(db: Database, { issuer }: Platform, organizationId: s
     return { projectId: project.id, token: minted.token };
   });
   return { projectId, at: ({ url }) => createClient(url, token) };
+}
+
+async function makeOrganization(db: Database, { issuer }: Platform): Promise<SimulatedOrganization> {
+  const { organizationId, token } = await db.transaction(async (tx) => {
+    const { id } = await createOrganization(tx, { name: 'Test' });
+    return { organizationId: id, token: (await issuer.issueOrganizationKey(tx, { organizationId: id })).token };
+  });
+  return { organizationId, at: ({ url }) => createClient(url, token) };
+}
+
+/** Ids of Stripe are made anew in each run. */
+function plainPath(path: string): string {
+  const [plain = ''] = path.split('?');
+  return plain.replace(/(pi|cs|re|pm|cus|du|seti)_\w+/g, '$1_…');
 }
