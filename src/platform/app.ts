@@ -61,7 +61,7 @@ import { createHostedChat, type HostedChat } from './hosted/index.ts';
 import { createEmbedders, type Embedders } from './knowledge/embed/index.ts';
 import { defineIngestion } from './knowledge/ingest/index.ts';
 import { createMemory, type Memory } from './knowledge/memory/index.ts';
-import { createDocumentReader } from './knowledge/read/index.ts';
+import { createDocumentReader, type DocumentReader } from './knowledge/read/index.ts';
 import { createKnowledgeSearch, type KnowledgeSearch } from './knowledge/search/index.ts';
 import { defineMaintenance } from './maintenance/define-maintenance.ts';
 import { createDiscovery, createMcpTools, createRequestServers, type Discovery, type McpLimits } from './mcp/index.ts';
@@ -177,6 +177,8 @@ export interface GivenDependencies {
   readonly metrics: Metrics;
   /** Default: the queue in the database. Tests give one that runs jobs when they ask for it. */
   readonly jobs?: Jobs | undefined;
+  /** Default: child processes of this replica. Tests give one that several share. */
+  readonly reader?: DocumentReader | undefined;
   /** Further sources of tools, besides the server's own. */
   readonly toolSources?: readonly ToolSource[];
   /** Further messaging channels, or others in place of the server's own. */
@@ -379,13 +381,15 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineUiBundleSweep(jobs, deps);
   defineSandboxJobs(jobs, sandbox);
   measureStorage(metrics, db);
-  const reader = createDocumentReader({
-    logger,
-    metrics,
-    processorMs: config.readProcessorMs,
-    processorMsPerMebibyte: 2 * config.readProcessorMs,
-    maxProcessorMs: 90 * config.readProcessorMs,
-  });
+  const reader =
+    deps.reader ??
+    createDocumentReader({
+      logger,
+      metrics,
+      processorMs: config.readProcessorMs,
+      processorMsPerMebibyte: 2 * config.readProcessorMs,
+      maxProcessorMs: 90 * config.readProcessorMs,
+    });
   const ingestion = defineIngestion(jobs, {
     db,
     blobs: deps.blobs,
