@@ -13,6 +13,7 @@ import { makeFolder, type ServerProcess, waitFor } from '../boot/server-process.
 import { startUpstream, type Upstream } from '../fakes/http-upstream.ts';
 import { type Client, createClient } from '../support/platform.ts';
 import { seedFor } from '../support/seed.ts';
+import { auditFiles, listIndexed } from './audit-files.ts';
 import { type Fleet, NEEDS_NO_SERVER, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { createRandom, type Random } from './seeded-random.ts';
 import { letCalmPass } from './trials.ts';
@@ -184,65 +185,15 @@ test(`one process on the embedded store, ${EMBEDDED_KILLS} times killed with -9 
 });
 
 async function assertIndexedOnce(t: TestContext, db: Database, kills: number): Promise<void> {
-  const { rows: files } = await db.query<{
-    file_id: string;
-    status: string;
-    error: string | null;
-    filename: string;
-    chunk_count: number;
-    positions: number[] | null;
-    texts: string[] | null;
-  }>({
-    text: `
-      select f.file_id, f.status, f.error_message as error, source.filename, f.chunk_count,
-        (select array_agg(c.position order by c.position) from vector_store_chunks c
-         where c.project_id = f.project_id and c.vector_store_id = f.vector_store_id and c.file_id = f.file_id) as positions,
-        (select array_agg(c.text order by c.position) from vector_store_chunks c
-         where c.project_id = f.project_id and c.vector_store_id = f.vector_store_id and c.file_id = f.file_id) as texts
-      from vector_store_files f join files source on source.project_id = f.project_id and source.id = f.file_id`,
-    values: [],
-  });
+  const files = await listIndexed(db);
   const { rows: jobs } = await db.query<{ count: number }>({
     text: `select count(*) as count from jobs.job where name = 'ingest-file' and retry_count > 0`,
     values: [],
   });
-  const chunks = files.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
+  const chunks = files.reduce((sum, { positions }) => sum + positions.length, 0);
   t.diagnostic(`${kills} kills, ${files.length} files, ${chunks} chunks, ${jobs[0]?.count} jobs taken up again`);
   assert.ok((jobs[0]?.count ?? 0) > 0, 'kills hit jobs under way');
-  for (const file of files) {
-    assert.deepEqual([file.status, file.error], ['completed', null], file.file_id);
-    assert.ok(file.chunk_count > 0);
-    assert.deepEqual(
-      file.positions,
-      Array.from({ length: file.chunk_count }, (_, position) => position),
-    );
-    assertWhole(file.texts ?? [], textOf(Number.parseInt(file.filename, 10)));
-  }
-  const { rows: wrong } = await db.query({
-    text: `
-      select s.id from vector_stores s
-      left join vector_store_files f on f.project_id = s.project_id and f.vector_store_id = s.id
-      group by s.project_id, s.id
-      having (s.files_in_progress, s.files_completed, s.files_failed, s.files_cancelled, s.usage_bytes) is distinct from (
-        count(f.file_id) filter (where f.status = 'in_progress'), count(f.file_id) filter (where f.status = 'completed'),
-        count(f.file_id) filter (where f.status = 'failed'), count(f.file_id) filter (where f.status = 'cancelled'),
-        coalesce(sum(f.usage_bytes), 0))`,
-    values: [],
-  });
-  assert.deepEqual(wrong, [], 'the counters agree with the files');
-}
-
-/** The chunks follow each other in the text with nothing between them, from its first character to its last. */
-function assertWhole(chunks: readonly string[], text: string): void {
-  let end = 0;
-  let from = 0;
-  for (const chunk of chunks) {
-    const start = text.indexOf(chunk.trim(), from);
-    assert.ok(start >= 0 && text.slice(end, start).trim() === '', `a chunk is missing before: ${chunk.slice(0, 60)}`);
-    from = start + 1;
-    end = Math.max(end, start + chunk.trim().length);
-  }
-  assert.equal(text.slice(end).trim(), '', 'the end is there');
+  assert.deepEqual(await auditFiles(db, (filename) => textOf(Number.parseInt(filename, 10))), []);
 }
 
 /** Embeddings of the OpenAI dialect that take their time. */

@@ -1,0 +1,13 @@
+/** The gate's scenarios with a crash before and after each effect, and a stall before each outside of transactions. */
+import {
+  fileScenarios,
+  moneyScenarios,
+  testScenarios,
+  tokenScenarios,
+  turnScenarios,
+  workScenarios,
+} from './platform-scenarios.ts';
+
+process.env.IRONCRAFT_SIMULATION_CRASH ??= 'all';
+
+testScenarios({ ...turnScenarios, ...workScenarios, ...tokenScenarios, ...moneyScenarios, ...fileScenarios });

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSchedules } from '../../src/platform/schedules/index.ts';
 import { createWebhookDeliveries } from '../../src/platform/webhooks/index.ts';
+import { auditFiles } from '../faults/audit-files.ts';
 import { SPENT_ONCE } from '../faults/audit-tokens.ts';
 import type { Answer, Client, Headers_ } from '../support/http-client.ts';
 import { publishMcp } from '../support/mcp-deployment.ts';
 import { type Consented, type OAuthAnswer, obtainCode, redeem, refreshWith } from '../support/oauth.ts';
 import { collectFrames } from '../support/read-frames.ts';
-import { assemble, question, useUpstream } from '../support/turns.ts';
+import { assemble, FAKE_MODEL, question, useUpstream } from '../support/turns.ts';
 import {
   openPlatformWorld,
   type PlatformReplica,
@@ -455,6 +456,72 @@ const chargeCard = run<Payer>({
   },
 });
 
+interface Document {
+  readonly storeId: string;
+  readonly key: string;
+  fileId?: string;
+  /** It is in the store. */
+  isAdded?: boolean;
+}
+
+/** More chunks than are stored by one transaction. */
+const DOCUMENT = Array.from({ length: 300 }, (_, at) => `Line ${at} tells of the number ${at * 7_919}.`).join('\n');
+const CHUNKS = { type: 'static', static: { max_chunk_size_tokens: 100, chunk_overlap_tokens: 20 } };
+
+/** Goes on from what was answered. */
+async function addDocument({ client }: PlatformReplica, document: Document): Promise<void> {
+  if (document.fileId === undefined) {
+    const form = new FormData();
+    form.set('file', new Blob([DOCUMENT]), 'numbers.txt');
+    form.set('purpose', 'assistants');
+    const uploaded = await client.post('/v1/files', form);
+    assert.equal(uploaded.status, 200, uploaded.text);
+    document.fileId = uploaded.body.id;
+  }
+  if (document.isAdded === true) return;
+  const body = { file_id: document.fileId };
+  const headers = { 'idempotency-key': document.key };
+  const added = await client.post(`/v1/vector_stores/${document.storeId}/files`, body, headers);
+  assert.equal(added.status, 200, added.text);
+  document.isAdded = true;
+}
+
+const indexFile = run<Document>({
+  async openWorld() {
+    const world = await openPlatformWorld({
+      open: `select from vector_store_files where status = 'in_progress'`,
+      scheduled: ['sweep-ingestion'],
+      audit: (db) => auditFiles(db, () => DOCUMENT),
+    });
+    world.upstream.respondWith({ type: 'embeddings' });
+    await useUpstream(world.other.client, world.upstream);
+    return world;
+  },
+  async prepare({ other }, key) {
+    const body = { embedding_model: FAKE_MODEL, chunking_strategy: CHUNKS };
+    const store = await other.client.post('/v1/vector_stores', body);
+    assert.equal(store.status, 200, store.text);
+    return { storeId: store.body.id, key };
+  },
+  async act(replica, document) {
+    await addDocument(replica, document);
+    await replica.work(() => replica.jobs.runQueued());
+  },
+  repeat: ({ other }, document) => addDocument(other, document),
+  async judge({ other: { client } }, { fileId, storeId }) {
+    const store = `/v1/vector_stores/${storeId}`;
+    const { body } = await client.get(`${store}/files`);
+    const files = body.data.map(({ id, status }: { id: string; status: string }) => `${id} ${status}`);
+    const found = await client.post(`${store}/search`, { query: `the number ${7_919 * 7}` });
+    const hits = found.body.data?.filter(({ file_id }: { file_id: string }) => file_id === fileId).length ?? 0;
+    return [
+      ...(files.join() === `${fileId} completed` ? [] : [`${storeId} has the files ${files}, and ${fileId} was added`]),
+      ...(hits > 0 ? [] : [`${fileId} is not found: ${found.text}`]),
+    ];
+  },
+  isSweep: true,
+});
+
 type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
 
 export const turnScenarios: Scenarios = {
@@ -477,6 +544,10 @@ export const moneyScenarios: Scenarios = {
   'what a run may cost is reserved, and what it did cost is counted once': spendBudget,
   'a top-up on a page is credited once': topUpOnPage,
   'a saved card is charged once and brings its starter credit once': chargeCard,
+};
+
+export const fileScenarios: Scenarios = {
+  'a file is indexed whole and found': indexFile,
 };
 
 export function testScenarios(scenarios: Scenarios): void {

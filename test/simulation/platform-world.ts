@@ -11,6 +11,7 @@ import { createVault } from '../../src/kernel/vault/vault.ts';
 import { addSigningKey, makeSigningPair, type SigningPair } from '../../src/platform/access/signing-keys.ts';
 import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
 import { auditWallets } from '../../src/platform/billing/index.ts';
+import { createDocumentReader } from '../../src/platform/knowledge/read/index.ts';
 import { verifyEvents } from '../../src/platform/operator/verify-events.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
@@ -27,6 +28,7 @@ import { seedFor } from '../support/seed.ts';
 import { openTestLogger } from '../support/test-log.ts';
 import { countDatabase } from './counted-database.ts';
 import { countOutbound } from './counted-ports.ts';
+import { countReader } from './counted-reader.ts';
 import { Effects } from './effects.ts';
 import { openHttpGateway } from './http-gateway.ts';
 import { countBlobs, createMemoryBlobs } from './memory-blobs.ts';
@@ -56,6 +58,8 @@ export interface PlatformWorldOptions {
   readonly takesCards?: boolean;
   /** Further rules: queries for the runs, or whatever it is, that break them. */
   readonly rules?: Readonly<Record<string, string>>;
+  /** What is wrong besides, a sentence each. */
+  readonly audit?: (db: Database) => Promise<readonly string[]>;
   /** Jobs that have a time of their own and bring things to their end. */
   readonly scheduled?: readonly string[];
 }
@@ -181,6 +185,8 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   receiver.beKind();
   const upstream = await startOpenAiUpstream();
   cleanup.after(() => upstream.close());
+  const reader = createDocumentReader({ logger });
+  cleanup.after(() => reader.close());
   const stripe = await startStripe();
   cleanup.after(stripe.close);
 
@@ -215,6 +221,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       logger,
       metrics: createMetrics(),
       jobs,
+      reader: countReader(reader, effects),
       toolSources: [createNotedTools(calls, effects)] satisfies ToolSource[],
       overloadDelayMs: TIMEOUT_MS,
     };
@@ -332,7 +339,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
           problems.push(`the event log of ${after} is broken: ${JSON.stringify(proven.broken)}`);
         after = proven.next_project_id;
       }
-      problems.push(...receiver.wrong, ...(await auditWallets(db)));
+      problems.push(...receiver.wrong, ...(await auditWallets(db)), ...((await options.audit?.(db)) ?? []));
       if (await isOpen()) problems.push('it has not ended');
       return problems;
     },

@@ -1,0 +1,3 @@
+import { fileScenarios, testScenarios } from './platform-scenarios.ts';
+
+testScenarios(fileScenarios);
