@@ -1,6 +1,7 @@
 /** Ports of one replica whose calls are effects. */
 import { Readable } from 'node:stream';
 import type { Outbound, Post } from '../../src/kernel/outbound/outbound.ts';
+import type { Channel } from '../../src/platform/channels/index.ts';
 import type { Effects } from './effects.ts';
 
 /** The names of the methods that answer promises. */
@@ -64,6 +65,19 @@ export function noteTransit<Port extends object>(
 function describeValue(value: unknown): string {
   if (typeof value === 'object' && value !== null && 'subject' in value) return String(value.subject);
   return '';
+}
+
+/** Its account is read in the database, which is counted by itself. */
+export function countChannel(channel: Channel, effects: Effects): Channel {
+  const { findSent, send } = channel;
+  return {
+    ...channel,
+    send: (...values) => effects.perform({ label: 'channel send' }, () => send(...values)),
+    ...(findSent && {
+      findSent: (...values: Parameters<typeof findSent>) =>
+        effects.perform({ label: 'channel look up', isChange: false }, () => findSent(...values)),
+    }),
+  };
 }
 
 export function countOutbound<Part extends Partial<Outbound>>(outbound: Part, effects: Effects): Part {

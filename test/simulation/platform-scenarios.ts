@@ -1,6 +1,7 @@
 /** What the platform promises of each of its works when the replica that does it crashes. The gate runs them, and the soak at every effect. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { InboundMessage, OpenAccount } from '../../src/platform/channels/index.ts';
 import { createSchedules } from '../../src/platform/schedules/index.ts';
 import { createWebhookDeliveries } from '../../src/platform/webhooks/index.ts';
 import { auditFiles } from '../faults/audit-files.ts';
@@ -9,6 +10,7 @@ import type { Answer, Client, Headers_ } from '../support/http-client.ts';
 import { publishMcp } from '../support/mcp-deployment.ts';
 import { type Consented, type OAuthAnswer, obtainCode, redeem, refreshWith } from '../support/oauth.ts';
 import { collectFrames } from '../support/read-frames.ts';
+import { saveTestAccount, TEST_KIND, writes } from '../support/test-channel.ts';
 import { assemble, FAKE_MODEL, question, useUpstream } from '../support/turns.ts';
 import {
   openPlatformWorld,
@@ -244,6 +246,70 @@ const deliverWebhook = run<Hooked>({
     });
     const found = [...taken, ...rows.map(({ status }) => status)].join();
     return found === `/${projectId} ${eventId},succeeded` ? [] : [`of the event ${eventId} there is: ${found}`];
+  },
+  isSweep: true,
+});
+
+interface Chat {
+  readonly project: SimulatedProject;
+  readonly account: OpenAccount;
+  readonly smithId: string;
+  readonly message: InboundMessage;
+  /** Who stands still until another has sent the answer sends it after all: providers take no condition. */
+  readonly maySendTwice: boolean;
+  isTaken?: boolean;
+}
+
+let chats = 10_000;
+
+/** As providers do: until it is taken. */
+async function bringMessage({ platform, work }: PlatformReplica, chat: Chat): Promise<void> {
+  if (chat.isTaken === true) return;
+  await work(() => platform.messaging.accept(chat.account, [chat.message]));
+  chat.isTaken = true;
+}
+
+const answerMessage = run<Chat>({
+  openWorld: worldWith({
+    open: `
+      select from inbound_events where state = 'waiting' union all
+      select from channel_answers where state in ('open', 'planned')`,
+  }),
+  async prepare({ createProject, db, other, provider }, tag) {
+    const project = await createProject();
+    const client = project.at(other);
+    const account = await saveTestAccount(db, project.projectId, provider);
+    const smith = await client.post('/v1/smiths', { model: 'builtin/demo' });
+    const target = { type: 'smith', id: smith.body.id };
+    chats += 1;
+    const address = String(chats);
+    const deployed = await client.post('/v1/deployments', { kind: TEST_KIND, target, address });
+    assert.equal(deployed.status, 201, deployed.text);
+    const message = writes(address, 'Write 3 words');
+    return { project, account, smithId: smith.body.id, message, maySendTwice: tag.startsWith('stalled') };
+  },
+  async act(replica, chat) {
+    await bringMessage(replica, chat);
+    await replica.work(() => replica.platform.messaging.start());
+  },
+  repeat: ({ other }, chat) => bringMessage(other, chat),
+  async judge({ db, other, provider }, { maySendTwice, message, project, smithId }) {
+    const { problems, runId } = await judgeRun(project.at(other), smithId);
+    const { rows } = await db.query<{ answer: string; states: string[] }>({
+      text: `
+        select output ->> 'content' as answer,
+          array(select state from inbound_events e where e.project_id = runs.project_id)
+            || array(select state from channel_parts p where p.project_id = runs.project_id) as states
+        from runs where id = $1`,
+      values: [runId ?? ''],
+    });
+    const [row] = rows;
+    const said = provider.sent.filter(({ chat }) => chat === message.chat).map(({ text }) => text);
+    const isOnce = said.length === 1 || (said.length === 2 && maySendTwice);
+    const isTold = isOnce && said.every((text) => text === row?.answer) && row?.states.join() === 'started,sent';
+    return isTold
+      ? problems
+      : [...problems, `${message.chat} was told “${said.join('”, “')}”: ${JSON.stringify(rows)}`];
   },
   isSweep: true,
 });
@@ -533,6 +599,7 @@ export const turnScenarios: Scenarios = {
 export const workScenarios: Scenarios = {
   'a schedule that is due begins one run': fireSchedule,
   'an event is delivered to a webhook, always under the same id': deliverWebhook,
+  'a message of a channel is answered once': answerMessage,
 };
 
 export const tokenScenarios: Scenarios = {

@@ -25,9 +25,10 @@ import { openTestDatabase } from '../support/database.ts';
 import { type Client, createClient } from '../support/http-client.ts';
 import { SANDBOX_SETTINGS } from '../support/sandbox.ts';
 import { seedFor } from '../support/seed.ts';
+import { createTestChannel, openTestProvider, type TestProvider } from '../support/test-channel.ts';
 import { openTestLogger } from '../support/test-log.ts';
 import { countDatabase } from './counted-database.ts';
-import { countOutbound } from './counted-ports.ts';
+import { countChannel, countOutbound } from './counted-ports.ts';
 import { countReader } from './counted-reader.ts';
 import { Effects } from './effects.ts';
 import { openHttpGateway } from './http-gateway.ts';
@@ -81,6 +82,8 @@ export interface PlatformWorld extends SimulatedWorld<PlatformReplica> {
   /** Whatever a scenario does not make for itself is in it. */
   readonly project: SimulatedProject;
   readonly receiver: HookReceiver;
+  /** Of a messaging channel, which can say what has arrived. */
+  readonly provider: TestProvider;
   /** Takes the cards of organizations. */
   readonly stripe: FakeStripe;
   createOrganization(): Promise<SimulatedOrganization>;
@@ -187,6 +190,8 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   cleanup.after(() => upstream.close());
   const reader = createDocumentReader({ logger });
   cleanup.after(() => reader.close());
+  const provider = await openTestProvider();
+  cleanup.after(() => provider.close());
   const stripe = await startStripe();
   cleanup.after(stripe.close);
 
@@ -222,6 +227,12 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       metrics: createMetrics(),
       jobs,
       reader: countReader(reader, effects),
+      channels: [
+        countChannel(
+          createTestChannel(() => counted, { findsSent: true }),
+          effects,
+        ),
+      ],
       toolSources: [createNotedTools(calls, effects)] satisfies ToolSource[],
       overloadDelayMs: TIMEOUT_MS,
     };
@@ -284,6 +295,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       createProject: newProject,
       createOrganization: newOrganization,
       stripe,
+      provider,
       receiver,
       upstream,
       other,
