@@ -104,7 +104,7 @@ const runWithTools = run<Turn>({
       model_steps: 3,
       calls: 2,
     }),
-  act: begin,
+  act: (replica, turn) => begin(replica, turn),
   repeat: (world, turn) => world.waitFor(begin(world.other, turn)),
   judge: async (world, turn) => [
     ...(await judgeTurn(world, turn)),
