@@ -95,6 +95,9 @@ const FUNDS_PREFIX = 'test_';
 const KEY = createSecretKey(Buffer.alloc(32, 7));
 const MAIL_HOST = 'example.com';
 
+/** Of all replicas: each page of metrics observes the process for as long as that lives. */
+const metrics = createMetrics();
+
 const config: GivenDependencies['config'] = {
   projectRequestsPerMinute: UNLIMITED,
   addressRequestsPerMinute: UNLIMITED,
@@ -156,7 +159,7 @@ export async function openDomainsWorld(options: DomainsWorldOptions = {}): Promi
       vault,
       clock,
       logger,
-      metrics: createMetrics(),
+      metrics,
       registry: countRegistry(registry, effects),
       prices: standardPrices,
       publisher: countPort(takingPublisher, effects, 'nameservers', {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createManualClock, type ManualClock, runWithClock, systemClock } from '../../src/kernel/clock/clock.ts';
+import { runWithClock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
@@ -33,6 +33,7 @@ import { countReader } from './counted-reader.ts';
 import { Effects } from './effects.ts';
 import { openHttpGateway } from './http-gateway.ts';
 import { countBlobs, createMemoryBlobs } from './memory-blobs.ts';
+import { createMortalClock, type MortalClock } from './mortal-clock.ts';
 import { type CalledTool, createNotedTools, PLAIN_TOOLS } from './noted-tools.ts';
 import type { SimulatedReplica, SimulatedWorld } from './run-scenario.ts';
 import { createJobTable, createSteppedJobs, type SteppedJobs } from './stepped-jobs.ts';
@@ -43,7 +44,7 @@ export interface PlatformReplica extends SimulatedReplica {
   readonly jobs: SteppedJobs;
   readonly effects: Effects;
   readonly given: GivenDependencies;
-  readonly clock: ManualClock;
+  readonly clock: MortalClock;
   /** Of the world's project. */
   readonly client: Client;
   /** On the replica's clock. */
@@ -166,6 +167,9 @@ const rules = {
     where a.status = 'pending' and r.status in ('completed', 'failed', 'cancelled')`,
 };
 
+/** Of all replicas: each page of metrics observes the process for as long as that lives. */
+const metrics = createMetrics();
+
 let signingPair: Promise<SigningPair> | undefined;
 
 export async function openPlatformWorld(options: PlatformWorldOptions = {}): Promise<PlatformWorld> {
@@ -196,7 +200,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   cleanup.after(stripe.close);
 
   async function openReplica(effects: Effects): Promise<PlatformReplica> {
-    const clock = createManualClock(now());
+    const clock = createMortalClock(now());
     const work = <Result>(act: () => Result): Result => runWithClock(clock, act);
     const counted = countDatabase(db, effects, { hearsWakeUps: false });
     const jobs = createSteppedJobs(counted);
@@ -224,7 +228,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       outbound: countOutbound(outbound, effects),
       clock: systemClock,
       logger,
-      metrics: createMetrics(),
+      metrics,
       jobs,
       reader: countReader(reader, effects),
       channels: [
@@ -238,8 +242,11 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     };
     const platform = await work(() => createPlatform(given));
     const url = await work(() => platform.app.listen({ host: '127.0.0.1', port: 0 }));
-    // Whoever waits for an answer loses its connection.
-    effects.onCrash(() => platform.app.server.closeAllConnections());
+    effects.onCrash(() => {
+      clock.end();
+      // Whoever waits for an answer loses its connection.
+      platform.app.server.closeAllConnections();
+    });
     return {
       ...{ url, platform, jobs, effects, given, clock, work },
       get client() {
@@ -263,6 +270,8 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
 
   let passing: Promise<void> = Promise.resolve();
   const passOnce = async (ms: number): Promise<void> => {
+    // What is under way is not late.
+    await other.effects.idle();
     shiftMs += ms;
     await shiftTime(shiftMs);
     other.clock.set(now());
