@@ -16,17 +16,9 @@ interface Kept {
   readonly storedAt: Date;
 }
 
-export interface MemoryBlobs extends BlobStore {
-  /** How many there are. */
-  readonly size: number;
-}
-
-export function createMemoryBlobs(): MemoryBlobs {
+export function createMemoryBlobs(): BlobStore {
   const kept = new Map<string, Kept>();
   return {
-    get size() {
-      return kept.size;
-    },
     async put(key, source, { maxBytes }) {
       const bytes = await readAll(source, maxBytes);
       kept.set(digestOfKey(key), { bytes, storedAt: new Date() });

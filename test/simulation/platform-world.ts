@@ -1,4 +1,9 @@
-/** The platform in a simulation: replicas on one database, each with a clock of its own; what they call and what they store outlives them. */
+/**
+ * The platform in a simulation: replicas on one database, each with a clock of its own; what they call and what they store outlives them.
+ *
+ * The replica that is to crash is made and not started: it has no heartbeat, no sweep and no wake-up, and no time passes for it. It does what a
+ * scenario asks it for, and starts a worker where the scenario is about that one. The other is started whole, and looks for what is due as time passes.
+ */
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
