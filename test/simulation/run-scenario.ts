@@ -71,6 +71,7 @@ export async function runScenario<World extends SimulatedWorld<Replica>, Replica
     effects = await countEffects(scenario, world);
     planned = planInterruptions(effects, process.env.IRONCRAFT_SIMULATION_CRASH, {
       isAlone: scenario.isAlone === true,
+      hasCustomers: scenario.repeat !== undefined,
       share: world.db.kind === 'embedded' ? EMBEDDED_SHARE : 1,
     });
   } finally {
@@ -212,20 +213,27 @@ function compareEffects(log: readonly Effect[], expected: readonly Effect[], int
 
 /**
  * A crash leaves behind what it leaves at the change before it, as reads and statements of transactions that are rolled back leave nothing: so the
- * gate crashes before and after each change. A world for each run takes its time, so those stand still before changes alone.
+ * gate crashes before and after each change; where nobody repeats anything, after each and before the first. A world for each run takes its time, so those stand still before changes alone.
  * IRONCRAFT_SIMULATION_CRASH=all crashes before and after each effect, as the soak does.
  */
 function planInterruptions(
   effects: readonly Effect[],
   chosen: string | undefined,
-  { isAlone, share }: { readonly isAlone: boolean; readonly share: number },
+  {
+    hasCustomers,
+    isAlone,
+    share,
+  }: { readonly hasCustomers: boolean; readonly isAlone: boolean; readonly share: number },
 ): readonly Interruption[] {
   const isComplete = chosen === 'all';
   if (chosen !== undefined && !isComplete) return [parseInterruption(chosen)];
   const all = effects.flatMap(({ isChange, isInTransaction }, place) => {
     const number = place + 1;
     const moments: Moment[] = [];
-    if (isChange || isComplete) moments.push('before', 'after');
+    // Where nobody repeats anything, the crash after the change before has left the same.
+    const isSeen = !hasCustomers && effects.slice(0, place).some((before) => before.isChange);
+    if (isComplete || (isChange && !isSeen)) moments.push('before');
+    if (isComplete || isChange) moments.push('after');
     if (!isInTransaction && (isComplete || !isAlone || isChange)) moments.push('stalled');
     return moments.map((moment) => ({ number, moment }));
   });
