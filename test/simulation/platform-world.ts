@@ -296,6 +296,20 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     return rows[0]?.is_open === true;
   };
 
+  async function waitFor<Value>(answer: Promise<Value>): Promise<Value> {
+    let isOver = false;
+    const over = answer.finally(() => {
+      isOver = true;
+    });
+    over.catch(() => undefined);
+    while (!isOver) {
+      await other.effects.idle();
+      await nextTurn();
+      if (!isOver) await pass(STEP_MS);
+    }
+    return over;
+  }
+
   async function passLeases(): Promise<void> {
     await db.query({ text: 'update replicas set heartbeat_at = least(heartbeat_at, now())', values: [] });
     await pass(LEASE_OVER_MS);
@@ -342,19 +356,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
         await pass(Math.min(LEASE_OVER_MS * 2 ** round, LONGEST_LEAP_MS));
       }
     },
-    async waitFor(answer) {
-      let isOver = false;
-      const over = answer.finally(() => {
-        isOver = true;
-      });
-      over.catch(() => undefined);
-      while (!isOver) {
-        await other.effects.idle();
-        await nextTurn();
-        if (!isOver) await pass(STEP_MS);
-      }
-      return over;
-    },
+    waitFor,
     async audit() {
       const { booking, order } = await auditTurns(db, { serverTools: PLAIN_TOOLS, ...audits });
       const found = [...booking, ...order, ...(await findBreaches(db, { ...rules, ...options.rules }))];
@@ -370,6 +372,8 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       return problems;
     },
     async close() {
+      // It has folders and processes of its own.
+      await waitFor(other.work(() => other.platform.stop()));
       other.effects.crash();
       await other.close();
       for (const end of ends) await end();
