@@ -6,7 +6,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { makeFolder, startServer } from './server-process.ts';
+import { makeFolder, openGivenStore, startServer } from './server-process.ts';
 
 const run = promisify(execFile);
 const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'));
@@ -15,10 +15,16 @@ test('an IPv6 address is bracketed, a folder name is quoted, and clients get the
   if (!hasIpv6) return t.skip('this machine has no IPv6');
   const folder = join(await makeFolder(t), "it's a folder");
   await mkdir(folder);
-  const server = await startServer(t, folder, {
-    IRONCRAFT_HOST: '::1',
-    IRONCRAFT_PUBLIC_URL: 'https://agents.example.com/',
-  });
+  const server = await startServer(
+    t,
+    folder,
+    {
+      ...(await openGivenStore(t)),
+      IRONCRAFT_HOST: '::1',
+      IRONCRAFT_PUBLIC_URL: 'https://agents.example.com/',
+    },
+    { only: 'platform' },
+  );
   assert.match(server.url, /^http:\/\/\[::1\]:\d+$/);
   assert.match(server.stdout(), /^Ironcraft is ready at https:\/\/agents\.example\.com$/m);
   assert.equal(server.credentials.base_url, 'https://agents.example.com');

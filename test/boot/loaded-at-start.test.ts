@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeFolder, startServer } from './server-process.ts';
+import { makeFolder, openGivenStore, startServer } from './server-process.ts';
 
 const preloaded = new URL('./report-loaded.js', import.meta.url).href;
 
@@ -17,6 +17,7 @@ const LATER = [
 test('a start that finds its modules compiled loads nothing that only later work needs', async (t) => {
   const folder = await makeFolder(t);
   const variables = {
+    ...(await openGivenStore(t)),
     NODE_OPTIONS: `--import=${preloaded}`,
     LOADED_FILE: join(folder, 'loaded.json'),
     // The program's own choice of a folder is what is tried.

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { makeFolder, startServer } from './server-process.ts';
+import { makeFolder, openGivenStore, startServer } from './server-process.ts';
 
 const TOKEN = 'a-token-of-the-operator';
 
 test('metrics move to their own address, ask for their token, and are not found where clients are served', async (t) => {
   const port = await findFreePort();
   const server = await startServer(t, await makeFolder(t), {
+    ...(await openGivenStore(t)),
     IRONCRAFT_METRICS_PORT: String(port),
     IRONCRAFT_METRICS_TOKEN: TOKEN,
   });

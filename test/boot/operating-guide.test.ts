@@ -12,7 +12,7 @@ import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
 import type { ErrorCatalogue } from '../../src/kernel/http/errors.ts';
 import { platformErrors } from '../../src/platform/errors.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
-import { FREE_PORTS, mainFile, makeFolder, startServer } from './server-process.ts';
+import { FREE_PORTS, mainFile, makeFolder, openGivenStore, startServer, type Variables } from './server-process.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -84,8 +84,9 @@ test('every error code that it names is one of the catalogue, with its status', 
 
 test('its commands work, in the order in which it gives them, and its metrics are the ones that are served', async (t) => {
   const folder = await makeFolder(t);
-  const server = await startServer(t, folder);
-  const verbs = await serveVerbs(t, folder);
+  const store = await openGivenStore(t);
+  const server = await startServer(t, folder, store);
+  const verbs = await serveVerbs(t, folder, store);
   const commands = readCommands();
   const online = commands.filter((text) => text.includes('http://127.0.0.1:8787'));
   assert.equal(online.length, 1);
@@ -132,10 +133,10 @@ async function runShell(folder: string, verbs: string, text: string): Promise<vo
 }
 
 /** Runs the verbs that `verb-relay.ts` asks for; gives its address. */
-async function serveVerbs(t: TestContext, folder: string): Promise<string> {
+async function serveVerbs(t: TestContext, folder: string, store: Variables): Promise<string> {
   const server = createServer(async (request, response) => {
     const args = (await json(request)) as string[];
-    response.end(JSON.stringify(await runVerbInProcess(args, folder, FREE_PORTS)));
+    response.end(JSON.stringify(await runVerbInProcess(args, folder, { ...FREE_PORTS, ...store })));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => void server.close());

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Credentials } from '../../src/platform/boot/credentials-file.ts';
+import { openTestDatabase, testServerUrl } from '../support/database.ts';
 import { poll } from '../support/poll.ts';
 import { logFolder, recorder } from '../support/test-log.ts';
 
@@ -58,6 +59,17 @@ export async function makeFolder(t: Cleanup): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'boot-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/**
+ * The settings of a store for a test that is not about the store: a migrated database of the server, where one is given, on which a start
+ * computes half as much as on an embedded store of its own.
+ */
+export async function openGivenStore(t: Cleanup): Promise<Variables> {
+  if (testServerUrl() === undefined) return {};
+  const { url = '', close } = await openTestDatabase({ store: 'server', poolSize: 1 });
+  t.after(close);
+  return { IRONCRAFT_DATABASE_URL: url };
 }
 
 /**

@@ -17,15 +17,17 @@ import {
   type TestSmith,
   useUpstream,
 } from '../support/turns.ts';
-import { endsInOrder, type Fleet, openFleet } from './fleet.ts';
+import {
+  assertEndsEarly,
+  beginDraining,
+  DRAIN_ON_REQUEST,
+  type Fleet,
+  LONG_DRAIN,
+  openFleet,
+  passDrainTime,
+} from './fleet.ts';
 
-/** The longest that a server may be given. One that has nothing to wait for ends in less than half of it. */
-const LONG_DRAIN = { IRONCRAFT_DRAIN_SECONDS: '60' };
 const TIMEOUT_MS = 30_000;
-/** Soon over: turns are handed on when most of it is, and the rest is kept for closing. */
-const SHORT_DRAIN = { IRONCRAFT_DRAIN_SECONDS: '4' };
-/** Of what is left at its deadline; on a busy machine a server may be cut off in the middle of it. */
-const TRIES = 3;
 
 const store = testServerUrl() === undefined ? 'embedded' : 'server';
 
@@ -53,28 +55,6 @@ async function makeSmith(fleet: Fleet, server: ServerProcess, model = FAKE_MODEL
   const project = fleet.project(server);
   return smithOf(project, await project.createSmith({ model }));
 }
-
-/** Sends the signal and waits until it is heard. */
-async function beginDraining(server: ServerProcess): Promise<void> {
-  server.kill('SIGTERM');
-  await waitFor('drain', TIMEOUT_MS, async () => (server.stderr().includes('"draining"') ? true : undefined));
-}
-
-/** Before the deadline of the drain, which a server that waits for it would not. */
-async function assertEndsEarly(server: ServerProcess): Promise<void> {
-  const ended = await waitFor('end before the deadline', TIMEOUT_MS, () =>
-    Promise.race([server.ended, Promise.resolve(undefined)]),
-  );
-  assert.deepEqual(ended, { code: 0, signal: null });
-}
-
-test('a draining server with nothing in flight ends without waiting for its deadline', async (t) => {
-  const { fleet, server } = await openServer(t, LONG_DRAIN);
-  const smith = await makeSmith(fleet, server, 'builtin/demo');
-  assert.equal((await smith.ask('Hello')).body.status, 'completed');
-  await beginDraining(server);
-  await assertEndsEarly(server);
-});
 
 test('a draining server refuses new turns and ends once those in flight are finished for who streams and who waits', async (t) => {
   const { fleet, server } = await openServer(t, LONG_DRAIN);
@@ -110,14 +90,8 @@ test('a draining server refuses new turns and ends once those in flight are fini
   assert.deepEqual([status, body.status, body.output.content], [201, 'completed', deltas.join('')]);
 });
 
-test('a draining server hands a turn on at its deadline, whoever waits for it and whoever does not read', async (t) => {
-  for (let tries = 0; tries < TRIES; tries += 1) if (await handsOn(t)) return;
-  assert.fail(`the server was cut off at its deadline ${TRIES} times`);
-});
-
-/** False: the server did not end in order within its drain time, after which it cuts off whoever is left. */
-async function handsOn(t: TestContext): Promise<boolean> {
-  const { fleet, server } = await openServer(t, SHORT_DRAIN);
+test('a draining server hands a turn on when its time has passed, whoever waits for it and whoever does not read', async (t) => {
+  const { fleet, server } = await openServer(t, DRAIN_ON_REQUEST);
   const upstream = await openUpstream(t, fleet, server);
   upstream.respondWith({ type: 'answer', deltas: ['Hello', ' there', '.'], fault: { afterChunks: 2, type: 'hang' } });
   const smith = await makeSmith(fleet, server);
@@ -130,44 +104,41 @@ async function handsOn(t: TestContext): Promise<boolean> {
   const seen = await framesUntil(reader, isType('message.delta'));
   // A socket that fills up, and its owner never looks at it again.
   const flooded = await makeSmith(fleet, server, 'builtin/demo');
-  const flood = await flooded.begin('Write 100000 words');
+  const flood = await flooded.begin('Write 20000 words');
   await flooded.settled(flood);
   const stuck = await openUnread(`${server.url}${flooded.runs}/${flood}/events`, smith.project.token);
   t.after(() => void stuck.destroy());
 
   await beginDraining(server);
   const reading = readOn(reader, seen);
-  if (!(await endsInOrder(server, [reading, answer]))) return false;
+  passDrainTime(server);
+  await assertEndsEarly(server);
   await reading;
   assert.equal(seen.at(-1)?.event, 'stream.detached');
   assert.deepEqual([seen.at(-1)?.data.run_id, seen.at(-1)?.data.reason], [runId, 'draining']);
   const { status, body } = await answer;
   assert.deepEqual([status, body.id, body.status], [201, runId, 'in_progress'], 'told how the run stands');
 
-  const next = await fleet.start();
+  const next = await fleet.start(LONG_DRAIN);
   const again = smithOf(fleet.project(next), smith.id);
   const rest = openFrames(await again.events(runId, seen.findLast(({ id }) => id !== undefined)?.id));
   await framesUntil(rest, isType('run.restarted'));
   await framesUntil(rest, isType('message.delta'));
   assert.equal((await again.cancel(runId)).status, 200);
   assert.equal((await collectFrames(await again.events(runId))).at(-1)?.event, 'run.cancelled');
-  return true;
-}
 
-test('a draining server ends at a second signal, before its deadline, whatever is in flight', async (t) => {
-  const { fleet, server } = await openServer(t, LONG_DRAIN);
-  const upstream = await openUpstream(t, fleet, server);
+  // A second signal ends it at once, whatever is in flight.
   upstream.respondWith({ type: 'hang_before_headers' });
-  const smith = await makeSmith(fleet, server);
-  await smith.begin('Hello');
-  await upstream.waitForRequests(1);
-  await beginDraining(server);
-  const ended = await waitFor('end before the deadline', TIMEOUT_MS, async () => {
+  const before = upstream.requests.length;
+  await again.begin('Hello');
+  await upstream.waitForRequests(before + 1);
+  await beginDraining(next);
+  const ended = await waitFor('end at a second signal', TIMEOUT_MS, async () => {
     // An echo of the first within half a second does not count as another.
-    server.kill('SIGTERM');
-    return Promise.race([server.ended, Promise.resolve(undefined)]);
+    next.kill('SIGINT');
+    return Promise.race([next.ended, Promise.resolve(undefined)]);
   });
-  assert.deepEqual(ended, { code: 143, signal: null });
+  assert.deepEqual(ended, { code: 130, signal: null });
 });
 
 /** A response of which nothing is ever read. */

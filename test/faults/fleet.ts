@@ -21,10 +21,12 @@ export const NEEDS_SERVER =
 export const NEEDS_NO_SERVER = testServerUrl() === undefined ? false : 'runs where no server is named';
 
 const PATIENCE_MS = 60_000;
+const EARLY_MS = 30_000;
+const NODE_OPTIONS = '--max-semi-space-size=16';
 
 /** As `npm start` runs it, with no limit in the way. */
 const ENVIRONMENT: Variables = {
-  NODE_OPTIONS: '--max-semi-space-size=16',
+  NODE_OPTIONS,
   MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_TRIM_THRESHOLD_: '131072',
   IRONCRAFT_LOG_LEVEL: 'warn',
@@ -111,6 +113,32 @@ export async function endsInOrder(server: ServerProcess, answers: readonly Promi
   if (code === 1 && server.stderr().includes('did not close in time')) return false;
   assert.deepEqual([code, signal], [0, null]);
   return true;
+}
+
+/** The longest that a server may be given. One that has nothing to wait for ends in less than half of it. */
+export const LONG_DRAIN: Variables = { IRONCRAFT_DRAIN_SECONDS: '60' };
+/** Its turns have until SIGUSR2, which `passDrainTime` sends. */
+export const DRAIN_ON_REQUEST: Variables = {
+  ...LONG_DRAIN,
+  NODE_OPTIONS: `${NODE_OPTIONS} --import=${new URL('./drain-on-request.js', import.meta.url).href}`,
+};
+
+/** Sends the signal and waits until it is heard. */
+export async function beginDraining(server: ServerProcess, signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM'): Promise<void> {
+  server.kill(signal);
+  await waitFor('drain', PATIENCE_MS, async () => (server.stderr().includes('"draining"') ? true : undefined));
+}
+
+export function passDrainTime(server: ServerProcess): void {
+  server.kill('SIGUSR2');
+}
+
+/** Before the deadline of a long drain, which a server that waits for it would not. */
+export async function assertEndsEarly(server: ServerProcess): Promise<void> {
+  const ended = await waitFor('end before the deadline', EARLY_MS, () =>
+    Promise.race([server.ended, Promise.resolve(undefined)]),
+  );
+  assert.deepEqual(ended, { code: 0, signal: null });
 }
 
 /** Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. */
