@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ENVIRONMENT } from '../../src/kernel/config/environment.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
-import { FREE_PORTS, makeFolder, runVerb } from './server-process.ts';
+import { FREE_PORTS, makeFolder, openGivenStore, runVerb, type Variables } from './server-process.ts';
 
 const VERBS = [
   [],
@@ -92,33 +92,30 @@ test('a process of its own ends with these exit codes, and prints to the same pl
   const help = await runVerb(['--help'], folder);
   assert.deepEqual(help, await runVerbInProcess(['--help'], folder));
   assert.equal(help.code, 0);
-  const wrong = await runVerb(['fly'], folder);
-  assert.deepEqual(wrong, await runVerbInProcess(['fly'], folder));
+  const wrong = await runVerb(['token', 'mint', '--scope', 'all'], folder);
+  assert.deepEqual(wrong, await runVerbInProcess(['token', 'mint', '--scope', 'all'], folder));
   assert.equal(wrong.code, 2);
 });
 
-test('a bad environment is refused with every problem at once, without values of secrets or a stack', async (t) => {
+test('a bad environment, also one of a .env file in the working folder, is refused with every problem at once, without values of secrets or a stack', async (t) => {
   const variables = {
     IRONCRAFT_PORT: '99999',
     IRONCRAFT_LOG_LEVEL: 'loud',
     IRONCRAFT_DATABASE_URL: 'mysql://root:hunter2@localhost/db',
   };
   for (const verb of [['serve'], ['migrate'], ['token', 'mint']]) {
+    const folder = await makeFolder(t);
     // `serve` listens for signals from its first moment on.
-    const run = verb[0] === 'serve' ? runVerb : runVerbInProcess;
-    const { code, stderr } = await run(verb, await makeFolder(t), variables);
+    const isServe = verb[0] === 'serve';
+    if (isServe) {
+      const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+      await writeFile(join(folder, '.env'), lines.join(''));
+    }
+    const { code, stderr } = await (isServe ? runVerb(verb, folder) : runVerbInProcess(verb, folder, variables));
     assert.equal(code, 2);
     for (const name of Object.keys(variables)) assert.ok(stderr.includes(name), `${verb}: ${name}`);
     assert.doesNotMatch(stderr, /hunter2|\bat .*\.ts:/);
   }
-});
-
-test('a .env file in the working folder is read', async (t) => {
-  const folder = await makeFolder(t);
-  await writeFile(join(folder, '.env'), 'IRONCRAFT_PORT=nonsense\n');
-  const { code, stderr } = await runVerb(['serve'], folder);
-  assert.equal(code, 2);
-  assert.match(stderr, /IRONCRAFT_PORT="nonsense"/);
 });
 
 test('an unreachable database is a one-line failure that says what to check; debug adds the stack', async (t) => {
@@ -215,14 +212,19 @@ test('doctor reports a database that cannot be reached, with the fix', async (t)
   assert.doesNotMatch(stdout, /hunter2/);
 });
 
-/** One embedded database for the tests below, each of which leaves it as usable as it was. */
+/** One database for the tests below, each of which leaves it as usable as it was. */
 let folder = '';
+let store: Variables = {};
 const cleanups: Array<() => Promise<void>> = [];
+const runOnStore = (args: readonly string[], variables: Variables = {}) =>
+  runVerbInProcess(args, folder, { ...store, ...variables });
 before(async () => {
-  folder = await makeFolder({ after: (work) => cleanups.push(work) });
-  const { code, stderr } = await runVerbInProcess(['migrate'], folder);
+  const t = { after: (work: () => Promise<void>) => void cleanups.push(work) };
+  folder = await makeFolder(t);
+  store = await openGivenStore(t);
+  const { code, stderr } = await runOnStore(['migrate']);
   assert.equal(code, 0, stderr);
-  const organization = await runVerbInProcess(['org', 'create', 'Acme', '--json'], folder);
+  const organization = await runOnStore(['org', 'create', 'Acme', '--json']);
   assert.equal(organization.code, 0, organization.stderr);
 });
 after(async () => {
@@ -230,15 +232,15 @@ after(async () => {
 });
 
 test('migrate applies what is missing once', async () => {
-  const again = await runVerbInProcess(['migrate'], folder);
+  const again = await runOnStore(['migrate']);
   assert.deepEqual([again.code, again.stdout], [0, 'The database is up to date.\n']);
-  const { stdout } = await runVerbInProcess(['migrate', '--status'], folder);
+  const { stdout } = await runOnStore(['migrate', '--status']);
   assert.match(stdout, /^applied +platform\/0001_foundation\.sql$/m);
   assert.doesNotMatch(stdout, /pending/);
 });
 
 test('doctor finds a healthy database healthy', async () => {
-  const { code, stdout } = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+  const { code, stdout } = await runOnStore(['doctor'], { IRONCRAFT_PORT: '0' });
   assert.equal(code, 0, stdout);
   for (const check of ['node', 'environment', 'data folder', 'master key', 'database', 'pgvector', 'writing']) {
     assert.match(stdout, new RegExp(`^ok +${check} `, 'm'));
@@ -248,7 +250,7 @@ test('doctor finds a healthy database healthy', async () => {
 
 test('doctor says what keeps commands of models from running, and how to mend it', async () => {
   const variables = { IRONCRAFT_PORT: '0', IRONCRAFT_SANDBOX_BUBBLEWRAP: join(folder, 'bwrap') };
-  const { code, stdout } = await runVerbInProcess(['doctor'], folder, variables);
+  const { code, stdout } = await runOnStore(['doctor'], variables);
   assert.equal(code, 0, stdout);
   assert.match(
     stdout,
@@ -257,14 +259,14 @@ test('doctor says what keeps commands of models from running, and how to mend it
 });
 
 test('a token is printed alone on standard output, so that a script can keep it', async () => {
-  const { code, stdout, stderr } = await runVerb(['token', 'mint', '--scope', 'organization', '--name', 'ci'], folder);
+  const { code, stdout, stderr } = await runOnStore(['token', 'mint', '--scope', 'organization', '--name', 'ci']);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^tho_live_[\w-]+\.[\w-]+\.[\w-]+\n$/);
   assert.match(stderr, /^tok_\w+ for org_\w+: organization:\*; does not expire\n$/);
 });
 
 test('a verb that needs a project says how to make one', async () => {
-  const { code, stderr } = await runVerbInProcess(['token', 'mint'], folder);
+  const { code, stderr } = await runOnStore(['token', 'mint']);
   assert.equal(code, 1);
   assert.match(stderr, /There is no project yet.*POST \/v1\/organization\/projects/);
 });
@@ -273,7 +275,7 @@ test('a file mode that gives secrets away fails the doctor', async () => {
   const key = join(folder, '.ironcraft', 'master.key');
   await chmod(key, 0o644);
   try {
-    const { code, stdout } = await runVerbInProcess(['doctor'], folder, { IRONCRAFT_PORT: '0' });
+    const { code, stdout } = await runOnStore(['doctor'], { IRONCRAFT_PORT: '0' });
     assert.equal(code, 1);
     assert.match(stdout, /^FAILED +master key .*chmod 600/m);
   } finally {
@@ -284,13 +286,13 @@ test('a file mode that gives secrets away fails the doctor', async () => {
 test('another master key than the database was set up with is refused, and nothing is made in its place', async () => {
   const wrong = { IRONCRAFT_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'), ...FREE_PORTS };
   for (const failed of [
-    await runVerbInProcess(['keys', 'rotate'], folder, wrong),
-    await runVerb(['serve'], folder, wrong),
+    await runOnStore(['keys', 'rotate'], wrong),
+    await runVerb(['serve'], folder, { ...store, ...wrong }),
   ]) {
     assert.equal(failed.code, 1);
     assert.match(failed.stderr, /master key of this process does not open/);
   }
-  const doctor = await runVerbInProcess(['doctor'], folder, wrong);
+  const doctor = await runOnStore(['doctor'], wrong);
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^FAILED +signing keys /m);
 });
@@ -299,7 +301,7 @@ test('a new master key takes over: the old one reads until everything is sealed 
   const old = (await readFile(join(folder, '.ironcraft', 'master.key'), 'utf8')).trim();
   const next = Buffer.alloc(32, 9).toString('base64');
   const both = { IRONCRAFT_MASTER_KEY: `${next},${old}` };
-  const resealed = await runVerbInProcess(['keys', 'reseal'], folder, both);
+  const resealed = await runOnStore(['keys', 'reseal'], both);
   assert.deepEqual(
     [resealed.code, resealed.stdout],
     [
@@ -320,11 +322,11 @@ test('a new master key takes over: the old one reads until everything is sealed 
         'domains.orders.sealed_auth_code: 0 sealed again\ndomains.payments.sealed_instrument: 0 sealed again\n',
     ],
   );
-  const minted = await runVerbInProcess(['token', 'mint', '--scope', 'organization'], folder, {
+  const minted = await runOnStore(['token', 'mint', '--scope', 'organization'], {
     IRONCRAFT_MASTER_KEY: next,
   });
   assert.equal(minted.code, 0, minted.stderr);
-  const back = await runVerbInProcess(['keys', 'reseal'], folder, { IRONCRAFT_MASTER_KEY: `${old},${next}` });
+  const back = await runOnStore(['keys', 'reseal'], { IRONCRAFT_MASTER_KEY: `${old},${next}` });
   assert.match(back.stdout, /^signing_keys\.sealed_private_jwk: 1 sealed again$/m);
 });
 
@@ -332,15 +334,15 @@ test('keys recover goes on without a lost master key, and only when it is meant'
   const key = join(folder, '.ironcraft', 'master.key');
   await rename(key, `${key}.lost`);
 
-  const counted = await runVerbInProcess(['keys', 'recover'], folder);
+  const counted = await runOnStore(['keys', 'recover']);
   assert.equal(counted.code, 1);
   assert.match(counted.stdout, /^signing_keys: 1 cannot be opened$/m);
   await assert.rejects(stat(key), 'counting makes no key');
-  const given = await runVerbInProcess(['keys', 'recover', '--yes'], folder);
+  const given = await runOnStore(['keys', 'recover', '--yes']);
   assert.equal(given.code, 0, given.stderr);
-  const minted = await runVerbInProcess(['token', 'mint', '--scope', 'organization'], folder);
+  const minted = await runOnStore(['token', 'mint', '--scope', 'organization']);
   assert.equal(minted.code, 0, minted.stderr);
-  const untouched = await runVerbInProcess(['keys', 'recover', '--yes'], folder);
+  const untouched = await runOnStore(['keys', 'recover', '--yes']);
   assert.deepEqual(
     [untouched.code, untouched.stdout],
     [0, 'The master key opens every stored secret: nothing is lost.\n'],

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { storeTemplate } from '../../src/command-line/migrations.ts';
 import { issueToken } from '../../src/domains/access/tokens.ts';
 import { operateDomains } from '../../src/domains/operator/index.ts';
 import { openWallet } from '../../src/domains/wallet/index.ts';
@@ -15,13 +16,13 @@ import { mintId } from '../../src/kernel/ids/ids.ts';
 import { operatorSocketPath, startOperatorSocket } from '../../src/kernel/operator/index.ts';
 import { openTestLogger } from '../support/test-log.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
-import { makeFolder, runVerb } from './server-process.ts';
+import { makeFolder, openGivenStore } from './server-process.ts';
 
 const migrations = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
-/** A data folder with one workspace in it. */
-async function makeStore(dataDir: string): Promise<{ db: Database; workspaceId: string }> {
-  const db = await openDatabase({ url: undefined, dataDir, poolSize: 1 });
+/** A store with one workspace in it, in the data folder or on a server. */
+async function makeStore(dataDir: string, url?: string): Promise<{ db: Database; workspaceId: string }> {
+  const db = await openDatabase({ url, dataDir, poolSize: 1, template: storeTemplate });
   for (const service of ['platform', 'domains']) await migrate(db, { service, folder: join(migrations, service) });
   const workspaceId = mintId('wsp');
   await db.transaction(async (tx) => {
@@ -32,13 +33,13 @@ async function makeStore(dataDir: string): Promise<{ db: Database; workspaceId: 
   return { db, workspaceId };
 }
 
-test('the verbs go through the server that holds the store, and do without one', async (t) => {
+test('the verbs go through the server that holds the store, and find what they did when it has ended', async (t) => {
   const folder = await makeFolder(t);
   const variables = { IRONCRAFT_DATA_DIR: folder };
   const run = (...args: string[]) => runVerbInProcess(['domains', ...args], folder, variables);
   const { db, workspaceId } = await makeStore(folder);
 
-  const throughServer = async (): Promise<string> => {
+  const throughServer = async (): Promise<void> => {
     const silent = await run('wallet', 'show');
     assert.equal(silent.code, 1);
     assert.match(silent.stderr, /^error: A running server holds the embedded database.*Stop it, run this again/);
@@ -51,7 +52,7 @@ test('the verbs go through the server that holds the store, and do without one',
       services: [operateDomains({ db, clock: systemClock })],
     });
     t.after(() => socket.close());
-    const minted = await runVerb(['domains', 'token', 'mint', '--name', 'ci', '--scope', 'read'], folder, variables);
+    const minted = await run('token', 'mint', '--name', 'ci', '--scope', 'read');
     assert.equal(minted.code, 0, minted.stderr);
     assert.match(minted.stdout, /^icd_live_[\w-]{43}\n$/);
     assert.match(minted.stderr, new RegExp(`^dtk_\\w+ for ${workspaceId} \\(Kim\\): read\n$`));
@@ -60,9 +61,8 @@ test('the verbs go through the server that holds the store, and do without one',
     assert.match(nobody.stderr, /^error: There is no workspace nobody@example\.com\./);
     const topped = await run('wallet', 'top-up', '--cents', '1234', '--note', 'by hand');
     assert.equal(topped.stdout, `12.34 EUR credited\n${workspaceId} (Kim): 12.34 EUR available, 0.00 EUR held\n`);
-    return minted.stdout.trim();
   };
-  const token = await throughServer().finally(() => db.close());
+  await throughServer().finally(() => db.close());
 
   const shown = await run('wallet', 'show', '--workspace', workspaceId, '--json');
   assert.equal(shown.code, 0, shown.stderr);
@@ -71,6 +71,15 @@ test('the verbs go through the server that holds the store, and do without one',
     [wallet.available_cents, wallet.bookings.length, wallet.bookings[0].description],
     [1_234, 1, 'by hand'],
   );
+});
+
+test('the verbs do without a server', async (t) => {
+  const folder = await makeFolder(t);
+  const variables = { IRONCRAFT_DATA_DIR: folder, ...(await openGivenStore(t)) };
+  const run = (...args: string[]) => runVerbInProcess(['domains', ...args], folder, variables);
+  const { db, workspaceId } = await makeStore(folder, variables.IRONCRAFT_DATABASE_URL);
+  await db.close();
+
   assert.deepEqual((await run('name', 'missing')).stdout, 'No name is missing.\n');
   assert.deepEqual((await run('name', 'unassigned')).stdout, 'No name is unassigned.\n');
   assert.deepEqual((await run('message', 'list')).stdout, 'No message waits for you.\n');
@@ -85,7 +94,9 @@ test('the verbs go through the server that holds the store, and do without one',
   const recovered = await run('name', 'recover', 'nowhere.com');
   assert.equal(recovered.code, 1);
   assert.match(recovered.stderr, /^error: nowhere\.com was retired from no portfolio\./);
-  const revoked = await run('token', 'revoke', token);
+  const minted = await run('token', 'mint', '--scope', 'read');
+  assert.equal(minted.code, 0, minted.stderr);
+  const revoked = await run('token', 'revoke', minted.stdout.trim());
   assert.match(revoked.stdout, new RegExp(`^dtk_\\w+ of ${workspaceId} is revoked since \\d{4}-`));
 });
 
