@@ -1,11 +1,13 @@
 /** Several processes that one command starts on one PostgreSQL server: they serve, are watched, and stop as one. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { type Fleet, NEEDS_SERVER, openFleet, patiently } from '../faults/fleet.ts';
-import { eventually, question } from '../support/turns.ts';
-import { launch, makeFolder, type ServerProcess } from './server-process.ts';
+import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
+import { type Fleet, NEEDS_SERVER, patiently } from '../faults/fleet.ts';
+import { eventually, FAKE_MODEL, question, useUpstream } from '../support/turns.ts';
+import { runVerbInProcess } from './run-verb-in-process.ts';
+import { makeFolder, type ServerProcess } from './server-process.ts';
+import { childrenOf, startTwoProcesses, untilReplaced } from './several-processes.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 const t = { after: (work: () => Promise<void>) => void cleanups.unshift(work) };
@@ -14,11 +16,9 @@ after(async () => {
 });
 
 test('the embedded database refuses several processes, and says what to set', async () => {
-  const folder = await makeFolder(t);
-  const process_ = launch(['serve'], folder, { IRONCRAFT_PROCESSES: '2' });
-  const { code } = await process_.ended;
+  const { code, stderr } = await runVerbInProcess(['serve'], await makeFolder(t), { IRONCRAFT_PROCESSES: '2' });
   assert.notEqual(code, 0);
-  assert.match(process_.stderr(), /IRONCRAFT_PROCESSES="2".*set IRONCRAFT_DATABASE_URL/);
+  assert.match(stderr, /IRONCRAFT_PROCESSES="2".*set IRONCRAFT_DATABASE_URL/);
 });
 
 describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
@@ -26,16 +26,18 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
   let server: ServerProcess;
 
   before(async () => {
-    fleet = await openFleet(t, { store: 'server', only: 'platform', variables: { IRONCRAFT_PROCESSES: '2' } });
-    server = await fleet.start();
+    ({ fleet, server } = await startTwoProcesses(t));
   });
+
+  async function read(text: string): Promise<readonly object[]> {
+    return (await fleet.db?.query({ text, values: [] }))?.rows ?? [];
+  }
 
   test('both serve on one port, and are ready together', async () => {
     assert.equal(childrenOf(server.pid).length, 2);
     assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
     assert.equal((server.stdout().match(/is ready at/g) ?? []).length, 1, 'people are told once');
-    const { rows } = (await fleet.db?.query({ text: 'select id from replicas', values: [] })) ?? { rows: [] };
-    assert.equal(rows.length, 2, 'each is a replica');
+    assert.equal((await read('select id from replicas')).length, 2, 'each is a replica');
   });
 
   test('a page of metrics adds up what both count', async () => {
@@ -61,53 +63,47 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     assert.match(page, /^stored_file_bytes 10$/m);
   });
 
-  test('one that is killed is replaced, its turns go on in the other, and the server stays ready', async () => {
+  test('a process that is killed is replaced, also where the system has no room for one at first, and its turns go on', async () => {
+    const upstream = await startOpenAiUpstream();
+    t.after(upstream.close);
     const project = fleet.project(server);
-    const runs = await Promise.all(
-      Array.from({ length: 6 }, async () => {
-        const path = `/v1/smiths/${await project.createSmith()}/runs`;
-        const asked = question('Write 100 words at 20 words per second');
-        const begun = await patiently(() => project.post(path, asked, { prefer: 'respond-async' }));
-        assert.equal(begun.status, 201, begun.text);
-        return `${path}/${begun.body.id}`;
-      }),
-    );
-    const before_ = childrenOf(server.pid);
-    const victim = before_[0] ?? assert.fail('there are two');
-    process.kill(victim, 'SIGKILL');
-    for (const run of runs) {
-      const ended = await eventually(async () => {
-        const read = await project.get(run).catch(() => undefined);
-        return read?.body?.status === 'completed' ? read.body : undefined;
-      }, `${run} ends`);
-      assert.equal(ended.output.content.split(' ').length, 100);
-    }
-    const { rows } = (await fleet.db?.query({
-      text: 'select id from runs where interrupted_by is not null',
-      values: [],
-    })) ?? { rows: [] };
-    assert.ok(rows.length > 0 && rows.length < runs.length, `${rows.length} of ${runs.length} were taken over`);
-    await eventually(() => {
-      const now = childrenOf(server.pid);
-      return now.length === 2 && !now.includes(victim) ? now : undefined;
-    }, 'it is replaced');
-    assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
-    assert.match(server.stderr(), /a process has ended and is replaced/);
-  });
-
-  test('all are replaced where all are killed at once, also where the system has no room for one at first', async () => {
+    await useUpstream(project, upstream);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    t.after(async () => release());
+    upstream.respondWith({ type: 'answer', deltas: ['One', ' two'], holdAt: () => released });
+    const runs: string[] = [];
+    const begin = async () => {
+      const path = `/v1/smiths/${await project.createSmith({ model: FAKE_MODEL })}/runs`;
+      const begun = await patiently(() => project.post(path, question('Hello'), { prefer: 'respond-async' }));
+      assert.equal(begun.status, 201, begun.text);
+      runs.push(`${path}/${begun.body.id}`);
+    };
+    const countReplicas = async () => (await read('select distinct replica_id from runs')).length;
+    // Connections are shared out between the two; each is to have a turn.
+    await eventually(async () => {
+      await Promise.all([begin(), begin()]);
+      return (await countReplicas()) === 2 ? true : undefined;
+    }, 'both have turns');
     const limitFiles = (count: number) => execFileSync('prlimit', ['--pid', `${server.pid}`, `--nofile=${count}:`]);
-    const killed = childrenOf(server.pid);
-    assert.equal(killed.length, 2);
+    const victim = childrenOf(server.pid)[0] ?? assert.fail('there are two');
     limitFiles(1);
-    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    process.kill(victim, 'SIGKILL');
     const isSaid = () => (server.stderr().includes('a process could not be started') ? true : undefined);
     await eventually(isSaid, 'the system refuses one');
+    // Nor could it accept a connection.
     limitFiles(1_024);
-    await eventually(async () => {
-      const now = childrenOf(server.pid).filter((pid) => !killed.includes(pid));
-      return now.length === 2 && (await isReady(server)) ? now : undefined;
-    }, 'both are replaced');
+    release();
+    for (const run of runs) {
+      const ended = await eventually(async () => {
+        const answer = await project.get(run).catch(() => undefined);
+        return answer?.body?.status === 'completed' ? answer.body : undefined;
+      }, `${run} ends`);
+      assert.equal(ended.output.content, 'One two');
+    }
+    const takenOver = await read('select id from runs where interrupted_by is not null');
+    assert.ok(takenOver.length > 0 && takenOver.length < runs.length, `${takenOver.length} of ${runs.length}`);
+    await untilReplaced(server, [victim]);
+    assert.match(server.stderr(), /a process has ended and is replaced/);
   });
 
   test('a signal ends all of them in order', async () => {
@@ -116,21 +112,3 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     for (const pid of children) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
   });
 });
-
-async function isReady({ url }: ServerProcess): Promise<boolean> {
-  const answer = await fetch(`${url}/readyz`).catch(() => undefined);
-  return answer?.status === 200;
-}
-
-/** Processes of Node that this one has started. */
-function childrenOf(pid: number): number[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const [, parent] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8')) ?? [];
-      return Number(parent) === pid ? [Number(name)] : [];
-    } catch {
-      return [];
-    }
-  });
-}
