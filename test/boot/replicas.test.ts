@@ -5,7 +5,15 @@ import { test } from 'node:test';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import { testServerUrl } from '../support/database.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
-import { call, FREE_PORTS, makeFolder, runVerb, startServer, type Variables } from './server-process.ts';
+import {
+  call,
+  FREE_PORTS,
+  makeFolder,
+  openGivenStore,
+  runVerb,
+  startServer,
+  type Variables,
+} from './server-process.ts';
 
 const serverUrl = testServerUrl();
 const skip = serverUrl === undefined && 'set IRONCRAFT_TEST_DATABASE_URL to test on a PostgreSQL server';
@@ -36,7 +44,7 @@ test('two processes that start at once on an empty database make one organizatio
     IRONCRAFT_MASTER_KEY: randomBytes(32).toString('base64'),
   };
   const folders = [await makeFolder(t), await makeFolder(t)];
-  const servers = await Promise.all(folders.map((folder) => startServer(t, folder, shared)));
+  const servers = await Promise.all(folders.map((folder) => startServer(t, folder, shared, { only: 'platform' })));
   const [owner, ...others] = servers.filter(({ credentials }) => credentials.tenant_token !== '');
   assert.ok(owner !== undefined && others.length === 0, 'one of them wrote credentials');
   for (const { url } of servers) {
@@ -48,7 +56,7 @@ test('two processes that start at once on an empty database make one organizatio
 
   // The command line works beside them; what it mints is good everywhere at once.
   const folder = await makeFolder(t);
-  const minted = await runVerb(['token', 'mint', '--name', 'beside'], folder, shared);
+  const minted = await runVerbInProcess(['token', 'mint', '--name', 'beside'], folder, shared);
   assert.equal(minted.code, 0, minted.stderr);
   for (const { url } of servers) assert.equal((await call(url, minted.stdout.trim(), '/v1/customers')).status, 200);
 
@@ -77,13 +85,13 @@ test('two processes that start at once on an empty database make one organizatio
 });
 
 test('a replica without the master key of the others is refused, and makes none of its own', { skip }, async (t) => {
-  const url = await makeDatabase(t);
-  const first = await startServer(t, await makeFolder(t), { IRONCRAFT_DATABASE_URL: url });
+  const store = await openGivenStore(t);
+  const first = await startServer(t, await makeFolder(t), store, { only: 'platform' });
   const stranger = await makeFolder(t);
-  const refused = await runVerb(['serve'], stranger, { ...FREE_PORTS, IRONCRAFT_DATABASE_URL: url });
+  const refused = await runVerb(['serve'], stranger, { ...FREE_PORTS, ...store });
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^error: The database holds sealed secrets and there is no master key/m);
-  const doctor = await runVerbInProcess(['doctor'], stranger, { IRONCRAFT_DATABASE_URL: url, IRONCRAFT_PORT: '0' });
+  const doctor = await runVerbInProcess(['doctor'], stranger, { ...store, IRONCRAFT_PORT: '0' });
   assert.equal(doctor.code, 1);
   assert.match(doctor.stdout, /^FAILED +signing keys +there is no master key/m);
   await first.stop();

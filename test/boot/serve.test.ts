@@ -122,7 +122,7 @@ test('a verb that needs the embedded database says that the server holds it and 
 });
 
 test('tokens are minted and organizations made by the running server', async () => {
-  const minted = await runVerb(['token', 'mint', '--name', 'beside', '--json'], folder);
+  const minted = await runVerbInProcess(['token', 'mint', '--name', 'beside', '--json'], folder);
   assert.equal(minted.code, 0, minted.stderr);
   const { token, scopes, sub, expires_at } = JSON.parse(minted.stdout);
   assert.deepEqual(
@@ -132,7 +132,7 @@ test('tokens are minted and organizations made by the running server', async () 
   const listed = await (await call(server.url, token, '/v1/tenant/tokens')).json();
   assert.ok((listed as { data: { name: string }[] }).data.some(({ name }) => name === 'beside'));
 
-  const created = await runVerb(['org', 'create', 'Acme', '--json'], folder);
+  const created = await runVerbInProcess(['org', 'create', 'Acme', '--json'], folder);
   assert.equal(created.code, 0, created.stderr);
   const { organization_key } = JSON.parse(created.stdout);
   const projects = (await (await call(server.url, organization_key, '/v1/organization/projects')).json()) as {
@@ -140,7 +140,7 @@ test('tokens are minted and organizations made by the running server', async () 
   };
   assert.deepEqual(projects.data, []);
 
-  const several = await runVerb(['token', 'mint', '--scope', 'organization'], folder);
+  const several = await runVerbInProcess(['token', 'mint', '--scope', 'organization'], folder);
   assert.deepEqual([several.code, several.stdout], [1, '']);
   assert.match(several.stderr, /^error: There are several: name one with --organization\.\n(.*\n)* {2}\S+ {2}Acme/);
 });

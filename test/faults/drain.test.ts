@@ -38,7 +38,7 @@ async function openServer(
   const fleet = await openFleet(t, {
     store,
     only: 'platform',
-    variables: { IRONCRAFT_LOG_LEVEL: 'info', ...variables },
+    variables,
   });
   return { fleet, server: await fleet.start() };
 }

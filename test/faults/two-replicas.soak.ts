@@ -1,22 +1,13 @@
 /** Two server processes on one PostgreSQL: how soon what is done at one holds at the other. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ServerProcess } from '../boot/server-process.ts';
-import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
-import type { TestProject } from '../support/platform.ts';
+import type { OpenAiUpstream } from '../fakes/openai-upstream.ts';
 import { collectFrames } from '../support/read-frames.ts';
-import {
-  assemble,
-  FAKE_MODEL,
-  framesUntil,
-  isType,
-  openFrames,
-  smithOf,
-  type TestSmith,
-  useUpstream,
-  withinMs,
-} from '../support/turns.ts';
-import { endsInOrder, type Fleet, NEEDS_SERVER, openFleet, openPatiently, patiently } from './fleet.ts';
+import { assemble, FAKE_MODEL, framesUntil, isType, openFrames, smithOf, withinMs } from '../support/turns.ts';
+import { endsInOrder, type Fleet, NEEDS_SERVER } from './fleet.ts';
+import { type ReplicaPair, startReplicaPair } from './replica-pair.ts';
 
 const CANCEL_MS = 200;
 /** So long has the replica that executes the run to stop it itself. */
@@ -31,36 +22,15 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
   let fleet: Fleet;
   let upstream: OpenAiUpstream;
   let a: ServerProcess;
-  let b: ServerProcess;
+  let makeSmith: ReplicaPair['makeSmith'];
 
   before(async () => {
-    fleet = await openFleet({ after: (work) => void cleanups.push(work) }, { store: 'server', only: 'platform' });
-    upstream = await startOpenAiUpstream();
-    cleanups.push(() => upstream.close());
-    a = await fleet.start();
-    b = await fleet.start();
-    await useUpstream(fleet.project(a), upstream);
+    const t = { after: (work: () => Promise<void>) => void cleanups.push(work) };
+    ({ fleet, upstream, a, makeSmith } = await startReplicaPair(t));
   });
   after(async () => {
     for (const work of cleanups) await work();
   });
-
-  /** Waits for a server that sheds load. */
-  function patientProject(server: ServerProcess): TestProject {
-    const project = fleet.project(server);
-    return {
-      ...project,
-      get: (path, headers) => patiently(() => project.get(path, headers)),
-      post: (path, body, headers) => patiently(() => project.post(path, body, headers)),
-      open: (...request) => openPatiently(() => project.open(...request)),
-    };
-  }
-
-  /** One smith, seen from both. */
-  async function makeSmith(settings: Record<string, unknown> = {}): Promise<{ onA: TestSmith; onB: TestSmith }> {
-    const id = await fleet.project(a).createSmith(settings);
-    return { onA: smithOf(patientProject(a), id), onB: smithOf(patientProject(b), id) };
-  }
 
   test('a reader on the other replica hears of the end without waiting for the next look into the store', async () => {
     const { onA, onB } = await makeSmith();
@@ -169,5 +139,30 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
       await onB.cancel(runId);
       return drainedMs;
     });
+  });
+
+  test('a draining replica keeps the lease of a turn for as long as it takes, and ends it', async () => {
+    const third = await fleet.start({ IRONCRAFT_DRAIN_SECONDS: '60' });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    try {
+      upstream.respondWith({
+        type: 'answer',
+        deltas: ['One', ' two'],
+        holdAt: (chunks) => (chunks === 1 ? released : undefined),
+      });
+      const { onA, onB } = await makeSmith({ model: FAKE_MODEL });
+      const runId = await smithOf(fleet.project(third), onA.id).begin('Hello');
+      await framesUntil(openFrames(await onB.events(runId)), isType('message.delta'));
+      third.kill('SIGTERM');
+      await wait(2 * LEASE_MS);
+      release();
+      assert.ok(await endsInOrder(third));
+      assert.ok(!(await collectFrames(await onB.events(runId))).some(isType('run.restarted')));
+      assert.equal((await onB.get(runId)).output.content, 'One two');
+    } finally {
+      release();
+      third.kill('SIGKILL');
+      await third.ended;
+    }
   });
 });
