@@ -4,7 +4,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openRawClient, testTls } from '../support/epp.ts';
-import { launch, makeFolder, waitFor } from './server-process.ts';
+import { launch, makeFolder, openGivenStore, waitFor } from './server-process.ts';
 
 const READY_MS = 90_000;
 
@@ -20,7 +20,7 @@ test('SIGHUP has the file of habits read again; one that is wrong is refused wit
       ...['--key', keyFile, '--cert', certificateFile, '--registrar', 'demo:secret-1'],
     ],
     folder,
-    { IRONCRAFT_DATA_DIR: join(folder, '.registry') },
+    { ...(await openGivenStore(t)), IRONCRAFT_DATA_DIR: join(folder, '.registry') },
   );
   t.after(async () => {
     server.child.kill('SIGKILL');

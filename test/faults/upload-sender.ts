@@ -5,12 +5,11 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { makeFolder, type ServerProcess, startServer } from '../boot/server-process.ts';
+import { makeFolder, openGivenStore, type ServerProcess, startServer } from '../boot/server-process.ts';
 import { type Client, createClient } from '../support/platform.ts';
 import type { Cleanup } from './fleet.ts';
 
 export const MIB = 1024 * 1024;
-const FILE_LIMIT = 300 * MIB;
 const CHUNK = Buffer.alloc(256 * 1024, 'x');
 export const FORM_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="large.bin"\r\n\r\n';
 const FORM_TAIL = '\r\n--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nevals\r\n--b--\r\n';
@@ -37,8 +36,9 @@ export class UploadSender {
     this.tenant = createClient(server.url, server.credentials.tenant_token);
   }
 
-  static async start(t: Cleanup): Promise<UploadSender> {
-    const variables = { IRONCRAFT_FILE_LIMIT_BYTES: String(FILE_LIMIT) };
+  /** `limitBytes` is the largest file that the server takes. */
+  static async start(t: Cleanup, limitBytes: number): Promise<UploadSender> {
+    const variables = { ...(await openGivenStore(t)), IRONCRAFT_FILE_LIMIT_BYTES: String(limitBytes) };
     return new UploadSender(await startServer(t, await makeFolder(t), variables, { only: 'platform' }));
   }
 

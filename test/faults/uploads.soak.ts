@@ -11,6 +11,7 @@ import type { ServerProcess } from '../boot/server-process.ts';
 import type { Client } from '../support/platform.ts';
 import { MIB, UploadSender } from './upload-sender.ts';
 
+const LIMIT = 300 * MIB;
 const STORED = 256 * MIB;
 const FAR_TOO_LARGE = 2048 * MIB;
 /** The first start of an embedded database on a busy machine, and a few uploads. */
@@ -30,7 +31,7 @@ let tenant: Client;
 /** The most that the server took for small files. */
 let warmBytes = 0;
 before(async () => {
-  sender = await UploadSender.start({ after: (work) => void cleanups.unshift(work) });
+  sender = await UploadSender.start({ after: (work) => void cleanups.unshift(work) }, LIMIT);
   ({ server, tenant } = sender);
   // What the first requests load stays: it is no growth of an upload.
   await warmUp();

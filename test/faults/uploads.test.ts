@@ -6,16 +6,16 @@ import type { Client } from '../support/platform.ts';
 import { FORM_HEAD, MIB, sendUntil, UploadSender, until } from './upload-sender.ts';
 
 const TIMEOUT = { timeout: 120_000 };
-const ANNOUNCED = 256 * MIB;
-/** A third more than a file may have. */
-const TOO_LARGE = 400 * MIB;
+const LIMIT = 16 * MIB;
+/** More than a file may have and what the network holds by itself, some MiB on loopback. */
+const TOO_LARGE = 96 * MIB;
 
 const cleanups: (() => Promise<void>)[] = [];
 let sender: UploadSender;
 let server: ServerProcess;
 let tenant: Client;
 before(async () => {
-  sender = await UploadSender.start({ after: (work) => void cleanups.unshift(work) });
+  sender = await UploadSender.start({ after: (work) => void cleanups.unshift(work) }, LIMIT);
   ({ server, tenant } = sender);
 }, TIMEOUT);
 after(async () => {
@@ -38,7 +38,7 @@ for (const length of ['announced', 'unannounced'] as const) {
 describe('an upload that breaks off', () => {
   test('an upload leaves nothing when its sender goes away', TIMEOUT, async () => {
     const socket = await sender.open();
-    socket.write(`${sender.requestHead(`Content-Length: ${ANNOUNCED}`)}${FORM_HEAD}`);
+    socket.write(`${sender.requestHead(`Content-Length: ${LIMIT}`)}${FORM_HEAD}`);
     await sendUntil(socket, 8 * MIB, 'announced');
     await until(() => sender.unfinished().length === 1);
     socket.destroy();
