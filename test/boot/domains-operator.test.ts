@@ -16,7 +16,7 @@ import { mintId } from '../../src/kernel/ids/ids.ts';
 import { operatorSocketPath, startOperatorSocket } from '../../src/kernel/operator/index.ts';
 import { openTestLogger } from '../support/test-log.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
-import { makeFolder, openGivenStore } from './server-process.ts';
+import { makeFolder, openGivenStore, type Variables } from './server-process.ts';
 
 const migrations = fileURLToPath(new URL('../../migrations/', import.meta.url));
 
@@ -75,7 +75,7 @@ test('the verbs go through the server that holds the store, and find what they d
 
 test('the verbs do without a server', async (t) => {
   const folder = await makeFolder(t);
-  const variables = { IRONCRAFT_DATA_DIR: folder, ...(await openGivenStore(t)) };
+  const variables: Variables = { IRONCRAFT_DATA_DIR: folder, ...(await openGivenStore(t)) };
   const run = (...args: string[]) => runVerbInProcess(['domains', ...args], folder, variables);
   const { db, workspaceId } = await makeStore(folder, variables.IRONCRAFT_DATABASE_URL);
   await db.close();
