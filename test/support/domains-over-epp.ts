@@ -10,11 +10,13 @@ import type {
   MessageHabits,
   SpecialNames,
 } from '../../src/domains/registry/simulated/index.ts';
+import { systemDb } from '../../src/domains/workspace-scope.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { startDomains, type TestDomains, type TestDomainsOptions, type TestWorkspace } from './domains.ts';
 import { openTestEpp, openWire, type TestEpp } from './epp.ts';
 import { createPatience, createTimedPatience } from './patience.ts';
+import { takingPublisher } from './taking-publisher.ts';
 import { openTestLogger } from './test-log.ts';
 
 export interface TestDomainsOverEpp extends TestDomains {
@@ -32,6 +34,11 @@ export interface TestDomainsOverEpp extends TestDomains {
   owner(...names: readonly string[]): Promise<TestWorkspace>;
   /** So much later, with everything done that is due by then. */
   later(ms: number): Promise<void>;
+  /**
+   * The service has none of its names any more: those of tests that are over would be asked about each day that a later one passes. The
+   * registry has them still.
+   */
+  letNamesGo(): Promise<void>;
 }
 
 const CONTACT = { street: '1 Mill Lane', city: 'London', postal_code: 'EC1', country: 'GB', phone: '+44.2071234567' };
@@ -111,6 +118,8 @@ export async function startDomainsOverEpp({
   const service = await startDomains({
     clock: epp.clock,
     registry: () => adapter,
+    // A zone that nobody took would be sent again in each sweep.
+    publisher: () => takingPublisher,
     ...parts,
     ...(mailer === undefined ? {} : { mailer }),
     parts: {
@@ -150,6 +159,14 @@ export async function startDomainsOverEpp({
       // The first refreshes names, the second reads the registry’s messages about them.
       await service.domains.orders.sweep();
       await service.domains.orders.sweep();
+    },
+    async letNamesGo() {
+      await systemDb(db)
+        .updateTable('domains')
+        // Long ago: what has gone lately may be brought back.
+        .set({ state: 'gone', gone_at: new Date(0), missing_since: null })
+        .where('state', '=', 'active')
+        .execute();
     },
     async close() {
       await service.close();

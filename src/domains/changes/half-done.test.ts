@@ -1,6 +1,6 @@
 /** A change of a locked name, over EPP, whose registry takes the command that unlocks it and no more commands for a while. */
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { done } from '../../../test/support/simulated-registry.ts';
@@ -15,6 +15,7 @@ const NAMESERVERS = ['ns1.elsewhere.test', 'ns2.elsewhere.test'];
 
 const service = await startDomainsOverEpp({ endpoint: { limitDelayMs: 1, reconnectDelayMs: 1 } });
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 const { db, deliver, domains, later, owner } = service;
 const { clock, core, ours } = service.epp;
 

@@ -1,6 +1,6 @@
 /** What a registry does not do for want of our credit (2104), beside what is bought, over EPP: it waits, and is not refused. */
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { THEIR_PASSWORD } from '../../../test/support/epp.ts';
@@ -15,6 +15,7 @@ const confirm_price = 11.9;
 const mails: Message[] = [];
 const service = await startDomainsOverEpp({ mailer: { send: async (message) => void mails.push(message) } });
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 const { db, deliver, domains, later, owner } = service;
 const { clock, core, ours, theirs } = service.epp;
 const other = await service.epp.connect({ clientId: theirs.registrarId, password: THEIR_PASSWORD });

@@ -1,6 +1,6 @@
 /** Names that are deleted so soon that their registry takes them back for nothing, over EPP: its bill, and our ledger. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { createOperator } from '../operator/index.ts';
@@ -16,6 +16,7 @@ const service = await startDomainsOverEpp({
   mailer: { send: async () => undefined },
 });
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 const { db, deliver, domains, later, owner } = service;
 const { clock, ours } = service.epp;
 

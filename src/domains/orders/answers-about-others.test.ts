@@ -14,6 +14,7 @@ const { core, ours } = service.epp;
 const { db, deliver, later, owner } = service;
 after(() => service.close());
 afterEach(async () => {
+  await service.letNamesGo();
   deliver(undefined);
   assert.deepEqual(await auditLedger(db), []);
 });

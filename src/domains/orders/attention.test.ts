@@ -1,6 +1,6 @@
 /** A registry that never says how an order ends, over EPP. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { openTestDatabase, type TestDatabase } from '../../../test/support/database.ts';
 import { insertZone } from '../../../test/support/dnssec-zones.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
@@ -20,6 +20,7 @@ const service = await startDomainsOverEpp();
 const { answerWrongly, db, epp, later, owner } = service;
 const operator = createOperator({ db, clock: epp.clock });
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 
 /** An order whose every command is answered with 2400. */
 async function failingOrder(name: string) {

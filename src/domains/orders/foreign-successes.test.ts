@@ -16,6 +16,7 @@ const { db, deliver, later, owner } = service;
 const { ours } = service.epp;
 after(() => service.close());
 afterEach(async () => {
+  await service.letNamesGo();
   deliver(undefined);
   assert.deepEqual(await auditLedger(db), []);
 });

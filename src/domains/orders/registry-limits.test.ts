@@ -1,6 +1,6 @@
 /** A registry where our account has run out of credit (2104), and one that takes only so many commands (2502, 2500), over EPP. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { NAMESERVERS, type TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
@@ -30,6 +30,7 @@ const poor = await startDomainsOverEpp({
   endpoint: { limitDelayMs: 50 },
 });
 after(() => poor.close());
+afterEach(() => poor.letNamesGo());
 const { db, deliver, later, owner, registry } = poor;
 const { clock, core, ours, theirs } = poor.epp;
 const operator = createOperator({ db, clock });

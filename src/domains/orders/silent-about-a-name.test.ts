@@ -1,6 +1,6 @@
 /** A registry that answers, but for what it is asked about one name, over EPP: that name alone waits. */
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { THEIR_PASSWORD } from '../../../test/support/epp.ts';
@@ -14,6 +14,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 const service = await startDomainsOverEpp();
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 const { db, deliver, later, owner } = service;
 const { clock, core, ours, theirs } = service.epp;
 const other = await service.epp.connect({ clientId: theirs.registrarId, password: THEIR_PASSWORD });

@@ -1,6 +1,6 @@
 /** A registry that is silent, slow, or cuts the connection once it has done what it was told, over EPP. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, afterEach, describe, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
@@ -22,6 +22,7 @@ const service = await startDomainsOverEpp({ mailer, endpoint: { connections: 10 
 const { db, deliver, later, owner } = service;
 const { core, ours, theirs } = service.epp;
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 
 const balance = async ({ workspaceId }: TestWorkspace) => {
   const { availableCents, heldCents } = await readWallet(db, workspaceId);

@@ -14,6 +14,7 @@ const confirm_price = 11.9;
 
 const service = await startDomainsOverEpp();
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 const { answerWrongly, db, deliver, epp, later, owner } = service;
 const { clock, core, ours, theirs, register } = epp;
 afterEach(() => {

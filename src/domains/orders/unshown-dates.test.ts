@@ -28,6 +28,7 @@ describe('where names end unless they are renewed', async () => {
   const operator = createOperator({ db, clock: epp.clock, registry: service.registry });
   after(() => service.close());
   afterEach(async () => {
+    await service.letNamesGo();
     deliver(undefined);
     assert.deepEqual(await auditLedger(db), []);
   });

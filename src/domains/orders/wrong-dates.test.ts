@@ -41,6 +41,7 @@ for (const autoRenewGraceDays of [undefined, 45]) {
     const { clock, core, ours, theirs } = epp;
     after(() => service.close());
     afterEach(async () => {
+      await service.letNamesGo();
       deliver(undefined);
       assert.deepEqual(await auditLedger(db), []);
     });

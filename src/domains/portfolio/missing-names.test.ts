@@ -20,10 +20,7 @@ const operator = createOperator({ db, clock: epp.clock });
 after(() => service.close());
 afterEach(async () => {
   answerWrongly(undefined);
-  await systemDb(db)
-    .updateTable('domains')
-    .set({ state: 'gone', gone_at: new Date(0), missing_since: null })
-    .execute();
+  await service.letNamesGo();
 });
 
 const statusOf = async (workspace: TestWorkspace, name: string) => (await workspace.get(`/domains/${name}`)).status;

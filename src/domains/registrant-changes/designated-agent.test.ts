@@ -1,6 +1,6 @@
 /** The registrar consents to changes of a registrant who has authorized it, at a registry over EPP. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
@@ -20,6 +20,7 @@ const mailer = { send: async (message: Message) => void outbox.push(message) };
 const service = await startDomainsOverEpp({ mailer, prices: pricesWithConsent({ com: 60, ai: 30 }, ['com']) });
 const { anybody, domains, epp, owner } = service;
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 
 const emailOf = ({ userId }: TestWorkspace) => `${userId}@example.com`;
 const mailsTo = (to: string, subject: string) =>

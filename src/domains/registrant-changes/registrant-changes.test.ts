@@ -1,6 +1,6 @@
 /** Changes of registrants that take the consent of both, at a registry over EPP. */
 import assert from 'node:assert/strict';
-import { after, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { NEEDS_CHROMIUM, startChromium } from '../../../test/support/browser.ts';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
@@ -27,6 +27,7 @@ const prices = pricesWithConsent({ com: 60, ai: 0 });
 const service = await startDomainsOverEpp({ mailer, prices, endpoint: { locksNewNames: true } });
 const { anybody, answerWrongly, deliver, epp, owner } = service;
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 beforeEach(() => {
   failures = 0;
   answerWrongly(undefined);

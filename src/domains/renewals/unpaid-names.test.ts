@@ -35,6 +35,7 @@ const service = await startDomainsOverEpp({ autoRenewGraceDays: GRACE_DAYS, mail
 const { db, deliver, epp, owner } = service;
 const operator = createOperator({ db, clock: epp.clock });
 after(() => service.close());
+afterEach(() => service.letNamesGo());
 afterEach(() => deliver(undefined));
 
 /** So much later, with everything done that is due by then. */

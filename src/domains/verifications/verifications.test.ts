@@ -31,10 +31,11 @@ const service = await startDomainsOverEpp({ mailer, prices, autoRenewGraceDays: 
 const { anybody, answerWrongly, db, deliver, epp, owner } = service;
 const operator = createOperator({ db, clock: epp.clock, prices });
 after(() => service.close());
-beforeEach(() => {
+beforeEach(async () => {
   misbehave = undefined;
   answerWrongly(undefined);
   deliver(undefined);
+  await service.letNamesGo();
 });
 
 /** So much later, with everything done that is due by then. The second run is one that began after the first. */
