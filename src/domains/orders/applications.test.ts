@@ -1,6 +1,6 @@
 /** Names that are applied for while their TLD is being launched, at prices of their own: over HTTP and EPP. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, afterEach, before, test } from 'node:test';
 import { startStripe } from '../../../test/fakes/stripe-server.ts';
 import { NAMESERVERS, type TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp, type TestDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
@@ -68,6 +68,10 @@ after(async () => {
     assert.deepEqual(await auditLedger(service.db), []);
     await service.close();
   }
+});
+
+afterEach(async () => {
+  for (const service of [keeping, quiet, refunding]) await service.letNamesGo();
 });
 
 const buy = (workspace: TestWorkspace, domain: string, others: object = {}) =>

@@ -1,6 +1,6 @@
 /** Names that their owners have deleted, and want back, over EPP: with and without the report that a registry may want. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, afterEach, describe, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
@@ -19,6 +19,7 @@ for (const restoreReports of [false, true]) {
     const { db, deliver, later, owner } = service;
     const { clock, core, ours } = service.epp;
     after(() => service.close());
+    afterEach(() => service.letNamesGo());
 
     const restoration = async (workspace: TestWorkspace, name: string) =>
       (await workspace.get(`/domains/${name}`)).body.restoration;

@@ -1,6 +1,6 @@
 /** Other holders at a registry where that is a command of its own with a price, over EPP: at once, and when both have consented there. */
 import assert from 'node:assert/strict';
-import { after, beforeEach, describe, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import type { TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp, type TestDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
@@ -82,6 +82,7 @@ describe('a registry that trades at once', async () => {
     deliver(undefined);
     answerWrongly(undefined);
   });
+  afterEach(() => service.letNamesGo());
 
   test('a new registrant is told that the name keeps its holder, sees what the trade costs, and buys it', async () => {
     const workspace = await sold('sold.com');
@@ -383,6 +384,7 @@ describe('a registry that asks both holders', async () => {
     await service.close();
   });
   beforeEach(() => deliver(undefined));
+  afterEach(() => service.letNamesGo());
 
   /** So much later, with the registry's messages of what it has ended by then. */
   async function ended(ms: number): Promise<void> {

@@ -1,6 +1,6 @@
 /** Names of ours that another registrar asks for, over EPP, with a second registrar that speaks EPP too. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, afterEach, describe, test } from 'node:test';
 import { startParentServer } from '../../../test/fakes/parent-server.ts';
 import { askDns, question } from '../../../test/support/dns-questions.ts';
 import { NAMESERVERS, type TestWorkspace } from '../../../test/support/domains.ts';
@@ -50,6 +50,7 @@ after(async () => {
   await service.close();
   await parent.close();
 });
+afterEach(() => service.letNamesGo());
 
 async function later(ms: number): Promise<void> {
   await service.later(ms);
