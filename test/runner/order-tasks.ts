@@ -63,7 +63,6 @@ const USUAL_SECONDS: Readonly<Record<string, number>> = {
   'src/kernel/child-process/child-pool.test.ts': 18,
   'test/faults/wallet-kill.soak.ts': 18,
   'src/domains/resources/delegation-signers/signers-over-epp.test.ts': 17,
-  'test/boot/end-of-server.test.ts': 17,
   'test/boot/serve.test.ts': 17,
   'src/domains/deletions/add-grace.test.ts': 16,
   'src/domains/renewals/renewal-decade.test.ts': 16,
