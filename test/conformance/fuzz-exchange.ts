@@ -85,18 +85,27 @@ export function describeFailure(number: number, operationId: string, fuzz: SentR
 }
 
 /** By operation and status. */
-export function compileReplies({ paths, components }: OpenApiDocument): Map<string, ValidateFunction> {
+export function compileReplies({ paths, components }: OpenApiDocument): Pick<Map<string, ValidateFunction>, 'get'> {
   const ajv = new Ajv2020({ strict: false });
   addFormats.default(ajv);
+  const schemas = new Map<string, object>();
   const compiled = new Map<string, ValidateFunction>();
   for (const { operationId: id, responses } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     for (const [status, { content }] of Object.entries(responses)) {
       const schema = content?.['application/json']?.schema;
       if (schema === undefined || !status.startsWith('2')) continue;
-      compiled.set(`${id} ${status}`, ajv.compile({ ...schema, components }));
+      schemas.set(`${id} ${status}`, schema);
     }
   }
-  return compiled;
+  return {
+    get(reply) {
+      const schema = schemas.get(reply);
+      if (schema === undefined) return undefined;
+      const validate = compiled.get(reply) ?? ajv.compile({ ...schema, components });
+      compiled.set(reply, validate);
+      return validate;
+    },
+  };
 }
 
 export interface FuzzOptions {

@@ -7,4 +7,4 @@ const onCrash = (error: unknown) => crashes.push(error);
 before(() => void process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash));
 after(() => void process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash));
 
-await testFuzzedPlatform({ requests: 600, crashes, isLong: false });
+await testFuzzedPlatform({ requests: 260, crashes, isLong: false });

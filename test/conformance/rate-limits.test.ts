@@ -168,10 +168,16 @@ describe('an address', () => {
     }
     const documents = [599, 598, 597, 596, 595].map((remaining) => `"document";r=${remaining}`);
     assert.deepEqual(left, [...documents, `"address";r=${ADDRESS_LIMIT - 1}`]);
+    // Without a socket each: there are many.
+    const { app } = platform.platform;
     let refused = 0;
     for (let sent = 0; sent < 600; sent += 1) {
-      const answer = await from(address).open('HEAD', '/openapi.json');
-      if (answer.status === 429) refused += 1;
+      const answer = await app.inject({
+        method: 'HEAD',
+        url: '/openapi.json',
+        headers: { 'x-forwarded-for': address },
+      });
+      if (answer.statusCode === 429) refused += 1;
     }
     assert.equal(refused, 5);
     assertRefusal429(await from(address).get('/openapi.json'));
@@ -258,10 +264,9 @@ function assertRefusal429(answer: Answer): void {
   assert.equal(`${answer.status} ${answer.body?.error?.code}`, '429 rate_limit_exceeded', answer.text);
 }
 
-/** Holds this process, and with it the server, up. */
+/** Holds this process, and with it the server, up, without computing anything. */
 function blockEventLoop(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 async function untilStatus(status: number, send: () => Promise<Answer>): Promise<Answer> {

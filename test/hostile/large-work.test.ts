@@ -1,23 +1,40 @@
-/** Whatever a body of the largest size asks for is answered as it should be. The soak says that nothing of it holds the event loop. */
+/**
+ * Whatever a large body asks for is answered as it should be: of each kind one of a megabyte, and some of the largest size. The
+ * soak has all of them of that size, and says that nothing of it holds the event loop.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startPlatform, type TestPlatform } from '../support/platform.ts';
-import { largeWork } from './large-work.ts';
+import { LARGEST, largeWork, type WorkSize } from './large-work.ts';
+
+const MEGABYTE: WorkSize = { textBytes: 1_000_000, vectors: 128 };
+/** A text that is stored, one that becomes another on the way, and one that is refused. */
+const OF_THE_LARGEST_SIZE = [
+  'a message with an idempotency key',
+  'a message of what the database cannot hold',
+  'a number of as many digits',
+];
 
 let platform: TestPlatform;
-let work: ReturnType<typeof largeWork>;
+let place: { url: string; token: string };
 before(async () => {
   platform = await startPlatform();
   const { token } = await platform.createProject();
-  work = largeWork({ url: platform.url, token });
+  place = { url: platform.url, token };
 });
 after(() => platform.close());
 
-for (const name of Object.keys(largeWork({ url: '', token: '' }))) {
-  test(`the platform answers ${name}`, async () => {
-    const { status, send } = work[name] ?? assert.fail('there is no such case');
-    const answer = await send();
-    const text = await answer.text();
-    assert.equal(answer.status, status, text.slice(0, 300));
-  });
+const names = Object.keys(largeWork({ url: '', token: '' }));
+for (const [about, size, cases] of [
+  ['of a megabyte', MEGABYTE, names],
+  ['of the largest size', LARGEST, OF_THE_LARGEST_SIZE],
+] as const) {
+  for (const name of cases) {
+    test(`the platform answers ${name}, ${about}`, async () => {
+      const { status, send } = largeWork(place, size)[name] ?? assert.fail('there is no such case');
+      const answer = await send();
+      const text = await answer.text();
+      assert.equal(answer.status, status, text.slice(0, 300));
+    });
+  }
 }

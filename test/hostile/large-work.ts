@@ -1,10 +1,16 @@
-/** Bodies of the largest size, by what they ask for, and the status that is right. */
+/** Large bodies, by what they ask for, and the status that is right. */
+
+/** What the bodies have: of the largest size that the platform takes, or of a smaller one. */
+export interface WorkSize {
+  readonly textBytes: number;
+  readonly vectors: number;
+}
 
 /** Below the limit of a body by what is around the text. */
-const BODY = 10 * 1024 * 1024 - 4_096;
+export const LARGEST: WorkSize = { textBytes: 10 * 1024 * 1024 - 4_096, vectors: 2_048 };
 
 /** JSON of a text that is `bytes` long as JSON. */
-function textOf(unit: string, bytes = BODY): string {
+function jsonTextOf(unit: string, bytes: number): string {
   const json = JSON.stringify(unit).slice(1, -1);
   return `"${json.repeat(Math.floor(bytes / Buffer.byteLength(json)))}"`;
 }
@@ -37,7 +43,12 @@ export interface Case {
 }
 
 /** To the platform of this URL, with a tenant's token. */
-export function largeWork(place: { readonly url: string; readonly token: string }): Readonly<Record<string, Case>> {
+export function largeWork(
+  place: { readonly url: string; readonly token: string },
+  { textBytes, vectors }: WorkSize = LARGEST,
+): Readonly<Record<string, Case>> {
+  const textOf = (unit: string, bytes = textBytes) => jsonTextOf(unit, bytes);
+
   async function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(place.url + path, {
       method: 'POST',
@@ -71,7 +82,7 @@ export function largeWork(place: { readonly url: string; readonly token: string 
     'a hundred messages': {
       status: 201,
       async send() {
-        const message = `{"role":"user","content":${textOf(PROSE, 100_000)}}`;
+        const message = `{"role":"user","content":${textOf(PROSE, Math.floor(textBytes / 105))}}`;
         return post(`/v1/smiths/${await createSmith()}/runs`, `{"input":[${Array(100).fill(message).join(',')}]}`);
       },
     },
@@ -91,7 +102,7 @@ export function largeWork(place: { readonly url: string; readonly token: string 
     'the result of a call': { status: 200, send: toChat(history('"{}"', textOf(PROSE))) },
     'the arguments of a call': {
       status: 200,
-      send: toChat(history(JSON.stringify(`{"text":${textOf(PROSE, BODY - 4_096)}}`), '"done"')),
+      send: toChat(history(JSON.stringify(`{"text":${textOf(PROSE, textBytes - 4_096)}}`), '"done"')),
     },
     '120 tools of 100 described parameters each': {
       // They alone are larger than the window of the model.
@@ -113,16 +124,16 @@ export function largeWork(place: { readonly url: string; readonly token: string 
         return post(`/v1/conversations/${id}/items`, `{"items":[{"role":"user","content":${textOf(PROSE)}}]}`);
       },
     },
-    '2,048 vectors as numbers': {
+    'vectors as numbers': {
       status: 200,
       send: () => {
-        const input = Array.from({ length: 2_048 }, (_, index) => `word ${index % 50}`);
+        const input = Array.from({ length: vectors }, (_, index) => `word ${index % 50}`);
         return post('/v1/embeddings', JSON.stringify({ model: 'builtin/embed', input, encoding_format: 'float' }));
       },
     },
-    'a number of ten million digits': {
+    'a number of as many digits': {
       status: 422,
-      send: () => post('/v1/customers', `{"name":"Ada","metadata":{"a":${'1'.repeat(BODY)}}}`),
+      send: () => post('/v1/customers', `{"name":"Ada","metadata":{"a":${'1'.repeat(textBytes)}}}`),
     },
   };
 }

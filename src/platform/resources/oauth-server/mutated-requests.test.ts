@@ -1,3 +1,3 @@
 import { testBentRequests } from '../../../../test/hostile/oauth-attempts.ts';
 
-testBentRequests(400);
+testBentRequests(100);
