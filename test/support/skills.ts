@@ -1,8 +1,9 @@
 /** Bundles of skills, as forms and as archives. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
-import type { Client } from './platform.ts';
+import type { Answer, Client } from './platform.ts';
 
 let uploaded = 0;
 
@@ -38,4 +39,25 @@ export async function zipOf(
   for (const [path, content] of Object.entries(contents)) zip.addBuffer(Buffer.from(content), path, options);
   zip.end();
   return Buffer.from(await buffer(zip.outputStream));
+}
+
+/** Sends bytes as the whole body to the platform of this URL. */
+export async function postZip(url: string, { token }: Client, archive: Buffer<ArrayBuffer>): Promise<Answer> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/zip' };
+  const response = await fetch(`${url}/v1/skills`, { method: 'POST', headers, body: archive });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+}
+
+/** An archive of a skill that is exactly so many bytes large. */
+export async function zipOfSize(bytes: number, name: string): Promise<Buffer<ArrayBuffer>> {
+  const manifest = skillText(name);
+  const noise = randomBytes(bytes);
+  const fixed = (await zipOf({ 'SKILL.md': manifest, data: noise })).length - noise.length;
+  const packed = await zipOf({ 'SKILL.md': manifest, data: noise.subarray(fixed) });
+  // The comment of an archive, behind everything else, fills it to the byte.
+  const slack = bytes - packed.length;
+  const filled = Buffer.concat([packed, Buffer.alloc(slack)]);
+  filled.writeUInt16LE(slack, packed.length - 2);
+  return filled;
 }
