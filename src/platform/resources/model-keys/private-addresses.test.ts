@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
-import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
+import { startPlatform } from '../../../../test/support/platform.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 
 const TENANT = '/v1/tenant/model_keys';
@@ -19,7 +19,7 @@ const closed = await startPlatform({ limits: { modelPrivateAddresses: 'deny' }, 
 after(() => closed.close());
 
 /** A service on loopback that is no model provider. */
-async function serve(t: TestContext, listener: RequestListener, port = 0) {
+async function serve(t: Pick<TestContext, 'after'>, listener: RequestListener, port = 0) {
   const seen: string[] = [];
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url}`);
@@ -34,13 +34,35 @@ async function serve(t: TestContext, listener: RequestListener, port = 0) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
 
-async function startOpened(t: TestContext, urls: readonly string[]): Promise<TestPlatform> {
-  const outboundAllow = urls.map((url) => new URL(url).host);
-  const limits = { modelPrivateAddresses: 'deny' } as const;
-  const opened = await startPlatform({ limits, outboundAllow, logger, sharing: closed });
-  t.after(() => opened.close());
-  return opened;
-}
+const STRANGERS: readonly [string, RequestListener][] = [
+  ['answers 200 with a page', (_request, response) => response.end(`<html>${SECRET}</html>`)],
+  ['answers 200 with JSON', (_request, response) => answerJson(response, 200, { secret: SECRET })],
+  ['answers 404 with JSON', (_request, response) => answerJson(response, 404, { message: SECRET })],
+  ['answers 400 with a text', (_request, response) => response.writeHead(400).end(SECRET)],
+  ['says it in the status', (_request, response) => response.writeHead(400, SECRET.replaceAll(':', ' ')).end()],
+  ['sends events of its own', (_request, response) => sendEvents(response, `data: ${SECRET}\n\n`)],
+  ['sends events of JSON', (_request, response) => sendEvents(response, `data: {"secret":"${SECRET}"}\n\n`)],
+];
+
+const fileEnd = { after };
+const upstream = await startOpenAiUpstream();
+after(() => upstream.close());
+const inner = await serve(fileEnd, (_request, response) => response.end(SECRET));
+const REDIRECTS = [301, 302, 303, 307, 308];
+const redirectors = await Promise.all(
+  REDIRECTS.map((status) =>
+    serve(fileEnd, (_request, response) => response.writeHead(status, { location: `${inner.url}/admin` }).end()),
+  ),
+);
+const strangers = await Promise.all(STRANGERS.map(([, listener]) => serve(fileEnd, listener)));
+/** The operator has opened each of these services, and what they redirect to. */
+const opened = await startPlatform({
+  limits: { modelPrivateAddresses: 'deny' },
+  outboundAllow: [upstream, inner, ...redirectors, ...strangers].map(({ url }) => new URL(url).host),
+  logger,
+  sharing: closed,
+});
+after(() => opened.close());
 
 test('a base URL on loopback is refused, by tenant and smith, saying what the operator sets', async () => {
   const project = await closed.createProject();
@@ -89,10 +111,7 @@ async function startLocalVllm(t: TestContext) {
   return serve(t, listener, 8000).catch(() => undefined);
 }
 
-test('what the operator opens is reached, by a run and by embeddings', async (t) => {
-  const upstream = await startOpenAiUpstream();
-  t.after(() => upstream.close());
-  const opened = await startOpened(t, [upstream.url]);
+test('what the operator opens is reached, by a run and by embeddings', async () => {
   const project = await opened.createProject();
   const key = { api_key: 'none', base_url: upstream.url };
   assert.equal((await project.put(`${TENANT}/vllm`, key)).status, 200);
@@ -103,14 +122,9 @@ test('what the operator opens is reached, by a run and by embeddings', async (t)
   assert.equal((await project.post('/v1/embeddings', { input: 'x', model: 'vllm/small' })).status, 200);
 });
 
-test('a redirect of a model server is an error and is not followed', async (t) => {
-  const inner = await serve(t, (_request, response) => response.end(SECRET));
-  for (const status of [301, 302, 303, 307, 308]) {
-    const outer = await serve(t, (_request, response) =>
-      response.writeHead(status, { location: `${inner.url}/admin` }).end(),
-    );
-    // Even where both are opened.
-    const opened = await startOpened(t, [outer.url, inner.url]);
+test('a redirect of a model server is an error and is not followed, even where both are opened', async () => {
+  for (const [index, status] of REDIRECTS.entries()) {
+    const outer = redirectors[index] ?? assert.fail();
     const project = await opened.createProject();
     const key = { api_key: 'none', base_url: `${outer.url}/v1` };
     assert.equal((await project.put(`${TENANT}/openai-compatible`, key)).status, 200);
@@ -122,20 +136,9 @@ test('a redirect of a model server is an error and is not followed', async (t) =
   assert.deepEqual(inner.seen, []);
 });
 
-const STRANGERS: readonly [string, RequestListener][] = [
-  ['answers 200 with a page', (_request, response) => response.end(`<html>${SECRET}</html>`)],
-  ['answers 200 with JSON', (_request, response) => answerJson(response, 200, { secret: SECRET })],
-  ['answers 404 with JSON', (_request, response) => answerJson(response, 404, { message: SECRET })],
-  ['answers 400 with a text', (_request, response) => response.writeHead(400).end(SECRET)],
-  ['says it in the status', (_request, response) => response.writeHead(400, SECRET.replaceAll(':', ' ')).end()],
-  ['sends events of its own', (_request, response) => sendEvents(response, `data: ${SECRET}\n\n`)],
-  ['sends events of JSON', (_request, response) => sendEvents(response, `data: {"secret":"${SECRET}"}\n\n`)],
-];
-
-for (const [what, listener] of STRANGERS) {
-  test(`nothing is quoted of a service that ${what}: in the run, the events, an embedding and the log`, async (t) => {
-    const stranger = await serve(t, listener);
-    const opened = await startOpened(t, [stranger.url]);
+for (const [index, [what]] of STRANGERS.entries()) {
+  test(`nothing is quoted of a service that ${what}: in the run, the events, an embedding and the log`, async () => {
+    const stranger = strangers[index] ?? assert.fail();
     const project = await opened.createProject();
     for (const provider of ['openai-compatible', 'openai', 'anthropic', 'google', 'mistral', 'xai']) {
       await project.put(`${TENANT}/${provider}`, { api_key: 'sk-test-123456', base_url: `${stranger.url}/v1` });

@@ -381,7 +381,14 @@ test('what cannot be rotated or changed so is refused', async () => {
 
 test('a project has at most 100 webhooks', async () => {
   const project = await platform.createProject();
-  for (let n = 0; n < 100; n += 1) await register(project, PUBLIC_URL);
+  const { id } = await register(project, PUBLIC_URL);
+  await platform.db.query({
+    text: `
+      insert into webhooks (project_id, id, url, events, sealed_secret)
+      select project_id, id || n, url, events, sealed_secret from webhooks, generate_series(1, 98) n where id = $1`,
+    values: [id],
+  });
+  await register(project, PUBLIC_URL);
   const { status, body } = await project.post('/v1/tenant/webhooks', { url: PUBLIC_URL });
   assert.deepEqual([status, body.error.code], [422, 'invalid_request']);
   assert.match(body.error.message, /at most 100/);

@@ -235,6 +235,6 @@ test('instances of generated schemas are valid', async () => {
       const problem = check(each, await makeInstance(each, text));
       assert.equal(problem, undefined, problem);
     }),
-    { numRuns: 150 },
+    { numRuns: 40 },
   );
 });
