@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { testGeneratedSchemas } from '../../../../test/support/checked-instances.ts';
 import { computedMs, medianComputedMs, medianOfThree } from '../../../../test/support/computed-time.ts';
 import { doublingSchema, hostileSchemas } from '../../../../test/support/hostile-schemas.ts';
 import { makeInstance } from './schema-instance.ts';
@@ -17,3 +18,5 @@ test('making an instance that is not checked takes less than 2 s of computing wh
   const ms = await medianComputedMs(() => makeInstance(Object(doublingSchema), 'x', { isChecked: false }));
   assert.ok(ms < 2_000, `${ms} ms`);
 });
+
+testGeneratedSchemas(150);

@@ -1,0 +1,3 @@
+import { testMcpAddresses } from '../../../test/hostile/mcp-addresses.ts';
+
+testMcpAddresses('all');
