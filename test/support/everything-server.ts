@@ -7,13 +7,27 @@ import { fileURLToPath } from 'node:url';
 const manifest = import.meta.resolve('@modelcontextprotocol/server-everything/package.json');
 const program = fileURLToPath(new URL('./dist/index.js', manifest));
 
+const MAX_ATTEMPTS = 5;
+
 export interface EverythingServer {
   readonly url: string;
   close(): Promise<void>;
 }
 
-export async function startEverythingServer(transport: 'streamableHttp' | 'sse'): Promise<EverythingServer> {
-  const port = await findFreePort();
+type Transport = 'streamableHttp' | 'sse';
+
+export async function startEverythingServer(transport: Transport): Promise<EverythingServer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(transport, await findFreePort());
+    } catch (error) {
+      // It cannot be told to find a port itself: until it listens, another program may have taken this one.
+      if (attempt === MAX_ATTEMPTS || !String(error).includes('already in use')) throw error;
+    }
+  }
+}
+
+async function start(transport: Transport, port: number): Promise<EverythingServer> {
   const child: ChildProcess = spawn(process.execPath, [program, transport], {
     env: { PORT: String(port), PATH: process.env.PATH },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,0 +1,3 @@
+import { testIssuerAddresses } from '../../../test/hostile/issuer-addresses.ts';
+
+testIssuerAddresses('all');
