@@ -18,8 +18,8 @@ const logger = createLogger({ logLevel: 'info' }, { write: (line) => void logged
 const closed = await startPlatform({ limits: { modelPrivateAddresses: 'deny' }, logger });
 after(() => closed.close());
 
-/** A service on loopback that is no model provider. */
-async function serve(t: Pick<TestContext, 'after'>, listener: RequestListener, port = 0) {
+/** A service on loopback that is no model provider, until the end of a test or of the file. */
+async function serve(t: { after(work: () => void): void }, listener: RequestListener, port = 0) {
   const seen: string[] = [];
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url}`);

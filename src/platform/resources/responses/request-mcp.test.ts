@@ -13,8 +13,11 @@ import { createLogger } from '../../../kernel/log/log.ts';
 
 const upstream = await startOpenAiUpstream();
 const logged: string[] = [];
+/** Longer than anything takes here, on a busy machine too. */
+const mcpLimits = { connectMs: 120_000, listMs: 120_000, callMs: 120_000 };
 const platform = await startPlatform({
   outboundAllow: ['127.0.0.1', 'example.com'],
+  mcpLimits,
   logger: createLogger({ logLevel: 'trace' }, { write: (line) => void logged.push(line) }),
 });
 after(async () => {
@@ -621,7 +624,7 @@ describe('a list that is known spares the server the question', () => {
 });
 
 test('a run that goes on, on another replica too, does not ask again', async () => {
-  const second = await startPlatform({ outboundAllow: ['127.0.0.1'], sharing: platform });
+  const second = await startPlatform({ outboundAllow: ['127.0.0.1'], mcpLimits, sharing: platform });
   try {
     await setUp([ECHO, { ...LOOK, name: 'wait', annotations: { idempotentHint: true } }], async (setting) => {
       const { p, smithId, server, mcp, respond } = setting;
@@ -658,21 +661,35 @@ test('a run that goes on, on another replica too, does not ask again', async () 
   }
 });
 
-test('its question is answered, at another replica too', async () => {
+test('the question of a server of a request is answered, at another replica too', async () => {
   const everything = await startEverythingServer('streamableHttp');
-  const second = await startPlatform({ outboundAllow: ['127.0.0.1'], sharing: platform });
+  let second: Awaited<ReturnType<typeof startPlatform>> | undefined;
   try {
     const p = await platform.createProject();
     const smithId = await p.createSmith();
     const tools = [{ type: 'mcp', server_label: 'all', server_url: everything.url, require_approval: 'never' }];
-    for (const answering of [platform, second]) {
-      const respond = responder(p, smithId);
-      const first = await respond({ input: 'Call the tool all__trigger-elicitation-request with {}', tools });
+    const ask = async () => {
+      const first = await responder(
+        p,
+        smithId,
+      )({
+        input: 'Call the tool all__trigger-elicitation-request with {}',
+        tools,
+      });
       const asked = first.output.at(-1);
       assert.deepEqual([asked.type, asked.server_label], ['mcp_approval_request', 'all'], JSON.stringify(first.output));
       assert.equal(asked.elicitation.requested_schema.type, 'object');
-      const answer = responder(createClient(answering.url, p.token), smithId);
-      const last = await answer({
+      return { first, asked };
+    };
+    const questions = [await ask(), await ask()];
+    // Not before: a process that is held up for some seconds would have one replica take over the other's call, which is not repeated.
+    second = await startPlatform({ outboundAllow: ['127.0.0.1'], mcpLimits, sharing: platform });
+    for (const [index, answering] of [platform, second].entries()) {
+      const { first, asked } = questions[index] ?? assert.fail();
+      const last = await responder(
+        createClient(answering.url, p.token),
+        smithId,
+      )({
         previous_response_id: first.id,
         input: [
           {
@@ -687,7 +704,7 @@ test('its question is answered, at another replica too', async () => {
       assert.match(call?.output ?? '', /Ada Lovelace/, JSON.stringify(last));
     }
   } finally {
-    await second.close();
+    await second?.close();
     await everything.close();
   }
 });
