@@ -270,6 +270,24 @@ describe('an endpoint', () => {
   });
 });
 
+test('registering, changing, rotating and deleting a webhook append one event each', async () => {
+  const workspace = await service.createWorkspace();
+  const { id } = await register(workspace, await open(), ['order']);
+  assert.equal((await workspace.patch(`/webhooks/${id}`, { active: false })).status, 200);
+  assert.equal((await workspace.post(`/webhooks/${id}/rotate-secret`, { grace_seconds: 0 })).status, 200);
+  assert.equal((await workspace.delete(`/webhooks/${id}`)).status, 200);
+  const { events } = (await workspace.get('/events')).body;
+  assert.deepEqual(
+    events.map(({ type, data }: { type: string; data: { webhook_id: string } }) => [type, data.webhook_id]).reverse(),
+    [
+      ['webhook.created', id],
+      ['webhook.updated', id],
+      ['webhook.updated', id],
+      ['webhook.deleted', id],
+    ],
+  );
+});
+
 test('bad_request: an address that is not public, a selector that means nothing, and one webhook too many', async () => {
   const workspace = await service.createWorkspace();
   for (const url of [

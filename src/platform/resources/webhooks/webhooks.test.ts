@@ -252,6 +252,22 @@ test('a webhook that is deleted gets nothing more', async (t) => {
   }
 });
 
+test('registering, changing, rotating and deleting a webhook append one event each', async () => {
+  const project = await platform.createProject();
+  const { id } = await register(project, PUBLIC_URL, ['run.']);
+  assert.equal((await project.patch(`/v1/tenant/webhooks/${id}`, { active: false })).status, 200);
+  assert.equal((await project.post(`/v1/tenant/webhooks/${id}/rotate_secret`, { grace_seconds: 0 })).status, 200);
+  assert.equal((await project.delete(`/v1/tenant/webhooks/${id}`)).status, 204);
+  const { body: feed } = await project.get('/v1/events?type=webhook');
+  const updated = { webhook_id: id, previous_secret_expires_at: null };
+  assert.deepEqual(feed.data.map(({ type, data }: { type: string; data: object }) => [type, data]).reverse(), [
+    ['webhook.created', { webhook_id: id, url: PUBLIC_URL, events: ['run.'], active: true }],
+    ['webhook.updated', { ...updated, changed: ['active'], secret_rotated: false }],
+    ['webhook.updated', { ...updated, changed: [], secret_rotated: true }],
+    ['webhook.deleted', { webhook_id: id }],
+  ]);
+});
+
 test('a miss says why and when the next attempt is, and a redelivery is made at once', async (t) => {
   const endpoint = await withEndpoint(t);
   endpoint.answerWith(503);
