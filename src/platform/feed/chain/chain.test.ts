@@ -5,6 +5,7 @@ import { describeOnEachStore } from '../../../../test/support/database.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
+import type { Actor } from '../../tables.ts';
 import { appendEvent } from '../append-event.ts';
 import { BEFORE_CHAIN, checkHead, verifyChainPage } from './index.ts';
 import { sealEvents } from './seal-events.ts';
@@ -81,6 +82,33 @@ describeOnEachStore('the chain of events', {}, (current) => {
     assert.equal((await checkHead(db, home.projectId, other))?.reason, 'head_differs');
     assert.equal((await checkHead(db, home.projectId, { ...head, position: 10 }))?.reason, 'link_missing');
   });
+
+  for (const member of [
+    `type = 'run.failed'`,
+    `created_at = created_at + interval '1 millisecond'`,
+    `smith_id = 'smt_other'`,
+    'smith_id = null',
+    `actor = actor || '{"kind":"operator"}'`,
+    `actor = actor || '{"id":"proj_other"}'`,
+    `actor = actor || '{"token_id":"tok_other"}'`,
+    `actor = actor || '{"email":"other@example.com"}'`,
+    'actor = null',
+    `data = data || '{"more":1}'`,
+  ]) {
+    test(`the chain shows an event that was changed by ${member}`, async () => {
+      const { db } = current();
+      const home = open();
+      const actor: Actor = { kind: 'tenant', id: home.projectId, token_id: 'tok_own', email: 'own@example.com' };
+      const id = await home.transaction((tx) =>
+        appendEvent(tx, { type: 'run.completed', smithId: 'smt_own', actor, data: { n: 1 } }),
+      );
+      await sealUntil(db, home, 1);
+      await prove(db, home.projectId);
+      const text = `update events set ${member} where project_id = $1 and id = $2`;
+      const found = await breakAndProve(db, home, text, [home.projectId, id]);
+      assert.deepEqual(found, { position: 1, event_id: id, reason: 'event_changed' });
+    });
+  }
 
   test('cannot be written over: neither events nor links are changed or removed', async () => {
     const { db } = current();
