@@ -384,6 +384,14 @@ describe('who sees what was pushed', () => {
   });
 });
 
+test('a project reads and lists no pushed trace of another project', async () => {
+  const [project, abroad] = [await platform.createProject(), await platform.createProject()];
+  const { trace_id: foreign } = await pushed(abroad, { trace_id: 't', spans: [span('a')] });
+  assert.equal((await read(abroad, foreign)).id, foreign);
+  assertRefusal(await project.get(`/v1/traces/${foreign}`), 404, 'not_found');
+  assert.deepEqual((await project.get('/v1/traces')).body.data, []);
+});
+
 test('the list merges runs and pushed traces, newest first, page by page, and filters both', async () => {
   const project = await platform.createProject();
   const smith = await makeSmith(platform, {}, project);
