@@ -156,6 +156,21 @@ test('a call that must not be repeated is not; the model is told that its outcom
   assert.equal(run.output.tool_calls[0].status, 'failed');
 });
 
+test('a turn whose server stops in order has no abrupt end counted against it', async (t) => {
+  const leaving = await startSecond(t);
+  const smith = await smithOn(leaving);
+  const here = onServer(firstServer, smith);
+  const runId = await smith.begin('Call the tool careful with {}');
+  await eventually(() => tools.callsOf(runId)[0], 'the call runs');
+  await leaving.close();
+  assert.equal((await here.settled(runId)).status, 'completed');
+  const { rows } = await firstServer.db.query({
+    text: 'select attempt, interrupted_by from runs where id = $1',
+    values: [runId],
+  });
+  assert.deepEqual(rows, [{ attempt: 2, interrupted_by: null }]);
+});
+
 test('a model call that is cut off is made again, and paid for once', async (t) => {
   const leaving = await startSecond(t);
   const smith = await makeUpstreamSmith(leaving, upstream);
