@@ -75,6 +75,20 @@ describe('an owner is told of a term that ends', () => {
     }
   });
 
+  test('by an event for each notice: domain.expiring before the end of the term, domain.expired after it', async () => {
+    const workspace = await own(service, 'event.com');
+    for (const day of [30, 14, 7, 1, -0.1]) {
+      await to(service, 'event.com', day);
+      await send(service);
+    }
+    const { events } = (await workspace.get('/events')).body;
+    const told = events.filter(({ type }: { type: string }) => /^domain\.expir/.test(type)).reverse();
+    assert.deepEqual(
+      told.map(({ type }: { type: string }) => type),
+      ['domain.expiring', 'domain.expiring', 'domain.expiring', 'domain.expiring', 'domain.expired'],
+    );
+  });
+
   test('only of what is true by now, where the service was away', async () => {
     await own(service, 'late.com');
     await to(service, 'late.com', 5);

@@ -73,6 +73,18 @@ for (const restoreReports of [false, true]) {
       assert.deepEqual(refusal(next), [422, 'restore_failed']);
     });
 
+    test('a restoration appends order.completed and domain.restored', async () => {
+      const workspace = await deleted('told.com');
+      const { body, text } = await restore(workspace, 'told.com', RESTORE);
+      assert.equal(body.status, 'Completed', text);
+      const [restoredEvent, completed] = (await workspace.get('/events')).body.events;
+      assert.deepEqual([completed.type, completed.data.kind], ['order.completed', 'restoration']);
+      assert.deepEqual(
+        [restoredEvent.type, restoredEvent.data.domain, restoredEvent.data.order_id],
+        ['domain.restored', 'told.com', body.order_id],
+      );
+    });
+
     test('one whose term is over meanwhile is restored with a year, which is paid for', async () => {
       const workspace = await owner('year.com');
       await workspace.patch('/domains/year.com/settings', { auto_renew: false });

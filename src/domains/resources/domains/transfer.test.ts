@@ -43,6 +43,22 @@ test('a transfer holds its price until the present registrar lets the name go, a
   await service.assertBooksAreRight();
 });
 
+test('a completed transfer appends order.completed and domain.transferred_in', async () => {
+  const workspace = await fundedWorkspace();
+  const { body } = await workspace.post('/domains/quick-transfer-told.com/transfer', right);
+  await later(LOOK_MS);
+  const { expires_at } = (await workspace.get('/domains/quick-transfer-told.com')).body;
+  const [gained, completed] = (await workspace.get('/events')).body.events;
+  assert.deepEqual([completed.type, completed.data.kind], ['order.completed', 'transfer']);
+  assert.deepEqual(
+    [gained.type, gained.data],
+    [
+      'domain.transferred_in',
+      { domain: 'quick-transfer-told.com', order_id: body.order_id, expires_at, billed_until: expires_at },
+    ],
+  );
+});
+
 test('no_hosted_zone: a name that was transferred in keeps its nameservers', async () => {
   const workspace = await fundedWorkspace();
   await workspace.post('/domains/quick-transfer-zone.com/transfer', right);
