@@ -25,6 +25,20 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   );
 }
 
+/** By which row or name of its catalogue the server noticed it depends on how far the other had come. */
+const MADE_MEANWHILE: readonly (string | undefined)[] = [
+  sqlState.uniqueViolation,
+  '42P06', // schema
+  '42P07', // table or index
+  '42701', // column
+  '42710', // type, which each table has
+];
+
+/** Whether `create … if not exists` failed as another session made the same meanwhile. Once more finds it. */
+export function isMadeMeanwhile(error: unknown): boolean {
+  return MADE_MEANWHILE.includes(sqlStateOf(error));
+}
+
 /** The store does not do its work now: the same statement may succeed later. What was under way may have been carried out. */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';

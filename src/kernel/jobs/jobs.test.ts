@@ -35,6 +35,33 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
   const started: Jobs[] = [];
   let names = 0;
 
+  for (const code of ['23505', '42710', '42P07']) {
+    it(`the start of jobs goes on when another process made a table meanwhile, which the store calls ${code}`, async () => {
+      const { db } = current();
+      const first = createJobs(db, { logger: silent });
+      await first.start();
+      await first.stop();
+      await db.query({ text: 'drop table jobs.abrupt_end' });
+      let refused = 0;
+      const query: Database['query'] = async (statement) => {
+        const answer = await db.query<never>(statement);
+        if (refused > 0 || !statement.text.includes('create table if not exists jobs.abrupt_end')) return answer;
+        refused += 1;
+        throw Object.assign(new Error('type "abrupt_end" already exists'), { code });
+      };
+      const refusing = new Proxy(db, {
+        get(target, member) {
+          const value: unknown = member === 'query' ? query : Reflect.get(target, member, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+      const second = createJobs(refusing, { logger: silent });
+      await second.start();
+      await second.stop();
+      assert.equal(refused, 1);
+    });
+  }
+
   /** A queue of its own for each test, so that tests share the database. */
   async function startQueue(
     handler: (job: Job<Data>) => Promise<void>,

@@ -14,7 +14,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
-import { isUniqueViolation, sqlState, sqlStateOf } from '../db/sql-errors.ts';
+import { isMadeMeanwhile, sqlState, sqlStateOf } from '../db/sql-errors.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import { createAbruptEnds } from './abrupt-ends.ts';
 import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
@@ -232,7 +232,7 @@ class BossJobs implements Jobs {
       return await this.#startBoss(wakeUps);
     } catch (error) {
       // Of two processes that install the queue at once, the second may not see yet that its schema is there; now it does.
-      if (!isUniqueViolation(error)) throw error;
+      if (!isMadeMeanwhile(error)) throw error;
       return this.#startBoss(wakeUps);
     }
   }
@@ -243,7 +243,7 @@ class BossJobs implements Jobs {
         await create(this.#db);
       } catch (error) {
         // Likewise.
-        if (!isUniqueViolation(error)) throw error;
+        if (!isMadeMeanwhile(error)) throw error;
         await create(this.#db);
       }
     }
