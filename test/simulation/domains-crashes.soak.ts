@@ -1,5 +1,6 @@
 /** The gate's scenarios with a crash before and after each effect, and a stall before each outside of transactions. */
-import { nameScenarios, orderScenarios, testScenarios, walletScenarios } from './domains-scenarios.ts';
+import { nameScenarios, orderScenarios, walletScenarios } from './domains-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 process.env.IRONCRAFT_SIMULATION_CRASH ??= 'all';
 

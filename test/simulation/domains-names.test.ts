@@ -1,3 +1,4 @@
-import { nameScenarios, testScenarios } from './domains-scenarios.ts';
+import { nameScenarios } from './domains-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(nameScenarios);

@@ -1,3 +1,4 @@
-import { orderScenarios, testScenarios } from './domains-scenarios.ts';
+import { orderScenarios } from './domains-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(orderScenarios);

@@ -1,6 +1,5 @@
 /** What the domain service promises of each of its works when the replica that does it crashes. The gate runs them, and the soak at every effect. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { readBill } from '../../src/domains/registry/simulated/index.ts';
 import { readWallet } from '../../src/domains/wallet/index.ts';
 import type { FakeDispute } from '../fakes/stripe-api.ts';
@@ -13,7 +12,7 @@ import {
   openDomainsWorld,
   type SimulatedWorkspace,
 } from './domains-world.ts';
-import { listEffects, runScenario, type Scenario, type ScenarioReport } from './run-scenario.ts';
+import { runScenario, type Scenario, type ScenarioReport, type Scenarios } from './run-scenario.ts';
 
 const VISA = 'pm_card_visa';
 const PRICE = 11.9;
@@ -454,8 +453,6 @@ const signInByMail = run<SignIn>({
   isSweep: true,
 });
 
-type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
-
 /** By their promises, those that guard money first. */
 export const orderScenarios: Scenarios = {
   'a registration paid by card is charged once and registered once': registerByCard,
@@ -479,13 +476,3 @@ export const nameScenarios: Scenarios = {
   'the daily look shows what the registry has of a name': syncDaily,
   'a sign-in by mail mints one token': signInByMail,
 };
-
-export function testScenarios(scenarios: Scenarios): void {
-  for (const [promise, run] of Object.entries(scenarios)) {
-    test(`${promise} whatever effect a crash hits`, async (t) => {
-      const { effects, interruptions } = await run();
-      t.diagnostic(`${effects.length} effects, ${interruptions} crashes and stalls`);
-      if (process.env.IRONCRAFT_SIMULATION_CRASH !== undefined) t.diagnostic(listEffects(effects));
-    });
-  }
-}

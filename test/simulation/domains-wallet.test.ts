@@ -1,3 +1,4 @@
-import { testScenarios, walletScenarios } from './domains-scenarios.ts';
+import { walletScenarios } from './domains-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(walletScenarios);

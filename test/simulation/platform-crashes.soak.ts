@@ -1,12 +1,6 @@
 /** The gate's scenarios with a crash before and after each effect, and a stall before each outside of transactions. */
-import {
-  fileScenarios,
-  moneyScenarios,
-  testScenarios,
-  tokenScenarios,
-  turnScenarios,
-  workScenarios,
-} from './platform-scenarios.ts';
+import { fileScenarios, moneyScenarios, tokenScenarios, turnScenarios, workScenarios } from './platform-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 process.env.IRONCRAFT_SIMULATION_CRASH ??= 'all';
 

@@ -1,3 +1,4 @@
-import { fileScenarios, testScenarios } from './platform-scenarios.ts';
+import { fileScenarios } from './platform-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(fileScenarios);

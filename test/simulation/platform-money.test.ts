@@ -1,3 +1,4 @@
-import { moneyScenarios, testScenarios } from './platform-scenarios.ts';
+import { moneyScenarios } from './platform-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(moneyScenarios);

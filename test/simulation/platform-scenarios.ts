@@ -1,6 +1,5 @@
 /** What the platform promises of each of its works when the replica that does it crashes. The gate runs them, and the soak at every effect. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { InboundMessage, OpenAccount } from '../../src/platform/channels/index.ts';
 import { createSchedules } from '../../src/platform/schedules/index.ts';
 import { createWebhookDeliveries } from '../../src/platform/webhooks/index.ts';
@@ -22,7 +21,7 @@ import {
   type SimulatedProject,
   STARTER_CENTS,
 } from './platform-world.ts';
-import { listEffects, runScenario, type Scenario, type ScenarioReport } from './run-scenario.ts';
+import { runScenario, type Scenario, type ScenarioReport, type Scenarios } from './run-scenario.ts';
 
 type PlatformScenario<Case> = Scenario<PlatformWorld, PlatformReplica, Case>;
 
@@ -588,8 +587,6 @@ const indexFile = run<Document>({
   isSweep: true,
 });
 
-type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
-
 export const turnScenarios: Scenarios = {
   'a run with tools is completed once, and calls what must not be repeated at most once': runWithTools,
   'an approved call is made at most once, and its decision is there once': approved,
@@ -616,13 +613,3 @@ export const moneyScenarios: Scenarios = {
 export const fileScenarios: Scenarios = {
   'a file is indexed whole and found': indexFile,
 };
-
-export function testScenarios(scenarios: Scenarios): void {
-  for (const [promise, run] of Object.entries(scenarios)) {
-    test(`${promise} whatever effect a crash hits`, async (t) => {
-      const { effects, interruptions } = await run();
-      t.diagnostic(`${effects.length} effects, ${interruptions} crashes and stalls`);
-      if (process.env.IRONCRAFT_SIMULATION_CRASH !== undefined) t.diagnostic(listEffects(effects));
-    });
-  }
-}

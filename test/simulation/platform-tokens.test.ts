@@ -1,3 +1,4 @@
-import { testScenarios, tokenScenarios } from './platform-scenarios.ts';
+import { tokenScenarios } from './platform-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(tokenScenarios);

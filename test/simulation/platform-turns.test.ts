@@ -1,3 +1,4 @@
-import { testScenarios, turnScenarios } from './platform-scenarios.ts';
+import { turnScenarios } from './platform-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(turnScenarios);

@@ -1,3 +1,4 @@
-import { testScenarios, workScenarios } from './platform-scenarios.ts';
+import { workScenarios } from './platform-scenarios.ts';
+import { testScenarios } from './run-scenario.ts';
 
 testScenarios(workScenarios);

@@ -11,6 +11,7 @@
  * The effects before the crash must be those of the first run, in their order. IRONCRAFT_SIMULATION_CRASH=17-after runs one alone, in a world of its own.
  */
 import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { type Effect, Effects, type Interruption, type Moment } from './effects.ts';
 
@@ -96,8 +97,21 @@ export async function runScenario<World extends SimulatedWorld<Replica>, Replica
   return { effects, interruptions: planned.length };
 }
 
+/** Each with the promise that it keeps, which names its test. */
+export type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
+
+export function testScenarios(scenarios: Scenarios): void {
+  for (const [promise, run] of Object.entries(scenarios)) {
+    test(`${promise} whatever effect a crash hits`, async (t) => {
+      const { effects, interruptions } = await run();
+      t.diagnostic(`${effects.length} effects, ${interruptions} crashes and stalls`);
+      if (process.env.IRONCRAFT_SIMULATION_CRASH !== undefined) t.diagnostic(listEffects(effects));
+    });
+  }
+}
+
 /** A line each, with its number; what changes something outside is marked. */
-export function listEffects(effects: readonly Effect[]): string {
+function listEffects(effects: readonly Effect[]): string {
   const lines = effects.map(({ isChange, label }, place) => `${place + 1}${isChange ? '*' : ''} ${label}`);
   return lines.join('\n');
 }

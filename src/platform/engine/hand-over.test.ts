@@ -142,13 +142,19 @@ test('a turn whose server stops goes on elsewhere from its last step: no finishe
   assert.equal((await readEvents(here.project, 'run.completed')).length, 1);
 });
 
-test('a call that must not be repeated is not; the model is told that its outcome is unknown', async (t) => {
+/** Stops the second server while a call that must not be repeated runs there; its turn goes on at the first. */
+async function stopDuringCall(t: TestContext) {
   const leaving = await startSecond(t);
   const smith = await smithOn(leaving);
   const here = onServer(firstServer, smith);
   const runId = await smith.begin('Call the tool careful with {}');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');
   await leaving.close();
+  return { here, runId };
+}
+
+test('a call that must not be repeated is not; the model is told that its outcome is unknown', async (t) => {
+  const { here, runId } = await stopDuringCall(t);
   const run = await here.settled(runId);
   assert.equal(run.status, 'completed');
   assert.match(run.output.content, /careful failed: .*outcome is unknown/);
@@ -157,12 +163,7 @@ test('a call that must not be repeated is not; the model is told that its outcom
 });
 
 test('a turn whose server stops in order has no abrupt end counted against it', async (t) => {
-  const leaving = await startSecond(t);
-  const smith = await smithOn(leaving);
-  const here = onServer(firstServer, smith);
-  const runId = await smith.begin('Call the tool careful with {}');
-  await eventually(() => tools.callsOf(runId)[0], 'the call runs');
-  await leaving.close();
+  const { here, runId } = await stopDuringCall(t);
   assert.equal((await here.settled(runId)).status, 'completed');
   const { rows } = await firstServer.db.query({
     text: 'select attempt, interrupted_by from runs where id = $1',
