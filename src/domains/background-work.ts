@@ -8,6 +8,8 @@ export const LATE: unique symbol = Symbol('late');
 export interface BackgroundWork {
   /** What comes of it, where it comes within so many milliseconds; rejects as it does. What comes later is logged if it is an error. */
   within<Value>(work: Promise<Value>, timeoutMs: number): Promise<Value | typeof LATE>;
+  /** How long a caller is kept waiting between two looks at what goes on. */
+  pause(delayMs: number): Promise<void>;
   /** Resolves when nothing goes on any more, or the time is up. */
   idle(timeoutMs: number): Promise<void>;
 }
@@ -40,6 +42,7 @@ export function createBackgroundWork(logger: Pick<Logger, 'error'>): BackgroundW
         done.abort();
       }
     },
+    pause: (delayMs) => sleep(delayMs),
     async idle(timeoutMs) {
       const done = new AbortController();
       const late = sleep(timeoutMs, done.signal).catch(() => undefined);

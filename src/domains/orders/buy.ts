@@ -1,5 +1,4 @@
 /** Spending calls as callers see them: place an order and wait for its outcome. */
-import { sleep } from '../../kernel/clock/timers.ts';
 import { ApiError } from '../../kernel/http/errors.ts';
 import type { IdempotencyClaim } from '../../kernel/http/operation.ts';
 import { LATE } from '../background-work.ts';
@@ -63,7 +62,7 @@ async function waitForOutcome(
   let outcome = await deps.background.within(first, deadline.leftMs);
   for (const delayMs of POLL_DELAYS_MS) {
     if (outcome === LATE || outcome.kind !== 'unknown' || deadline.leftMs <= delayMs) break;
-    await sleep(delayMs);
+    await deps.background.pause(delayMs);
     outcome = await deps.background.within(readOutcome(deps, order), deadline.leftMs);
   }
   return requireBought(outcome === LATE ? orderOutcome(await getOrder(deps, order)) : outcome);
