@@ -153,7 +153,7 @@ async function prepare(
   makeService: MakeService,
   group: ProcessGroup | undefined,
 ): Promise<Running> {
-  const metrics = createMetrics();
+  const metrics = createMetrics({ ofProcess: true });
   const page = group?.share(place.service, metrics) ?? metrics;
   const served = await makeService({ ...parts, metrics, publicUrl: place.publicUrl });
   let serving = false;

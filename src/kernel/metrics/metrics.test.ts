@@ -4,7 +4,7 @@ import { register } from 'prom-client';
 import { createMetrics, renderSum } from './metrics.ts';
 
 test('instruments appear on the page with their labels, beside those of the process', async () => {
-  const metrics = createMetrics();
+  const metrics = createMetrics({ ofProcess: true });
   metrics.counter('jobs_total', 'Jobs done', ['queue']).inc({ queue: 'mail' }, 3);
   metrics.gauge('streams_open', 'Streams', [], (gauge) => gauge.set(7));
   metrics.histogram('wait_seconds', 'Waits', ['kind'], [1, 2]).observe({ kind: 'a' }, 1.5);
@@ -16,6 +16,10 @@ test('instruments appear on the page with their labels, beside those of the proc
   assert.match(page, /^process_resident_memory_bytes \d+/m);
   assert.match(page, /^nodejs_eventloop_lag_p99_seconds /m);
   assert.match(metrics.contentType, /^text\/plain/);
+});
+
+test('a page is without the metrics of the process unless it is to have them', async () => {
+  assert.doesNotMatch(await createMetrics().render(), /process_|nodejs_/);
 });
 
 test('two pages share nothing, and nothing is registered globally', async () => {

@@ -22,10 +22,18 @@ export interface Metrics {
 
 type Collect = (gauge: Gauge) => void | Promise<void>;
 
-/** A page of metrics of its own, with those of the process (CPU, memory, event loop, garbage collection) on it. */
-export function createMetrics(): Metrics {
+export interface MetricsOptions {
+  /**
+   * With those of the process: CPU, memory, event loop, garbage collection. What watches them does so until the process ends,
+   * and holds the page for as long. Default false.
+   */
+  readonly ofProcess?: boolean;
+}
+
+/** A page of metrics of its own. */
+export function createMetrics({ ofProcess = false }: MetricsOptions = {}): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  if (ofProcess) collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const openGauge = (
     aggregator: 'sum' | 'max',
