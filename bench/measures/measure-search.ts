@@ -53,7 +53,7 @@ function openSearcher(db: Database, { projectId, storeId }: SearchStore): Search
     Promise.resolve({ vectors: texts.map((text) => vectors.get(text) ?? new Float32Array()), tokens: 0 });
   const search = createKnowledgeSearch({
     db,
-    embedders: { open: () => Promise.resolve({ model: SEARCH_MODEL, embed }), close: () => Promise.resolve() },
+    embedders: { open: () => Promise.resolve({ model: SEARCH_MODEL, embed }) },
   });
   return async ({ text, vector }, ranking, filter) => {
     vectors.set(text, vector);

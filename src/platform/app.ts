@@ -6,7 +6,7 @@ import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
-import { createLifecycle, jobsWorker, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
+import { createLifecycle, jobsWorker, type Resource, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
 import { createJobs, type Jobs } from '../kernel/jobs/jobs.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
@@ -58,7 +58,12 @@ import {
 import { platformErrors } from './errors.ts';
 import { createEventSealer } from './feed/chain/index.ts';
 import { createHostedChat, type HostedChat } from './hosted/index.ts';
-import { createEmbedders, type Embedders } from './knowledge/embed/index.ts';
+import {
+  type BuiltinEmbedder,
+  createBuiltinEmbedder,
+  createEmbedders,
+  type Embedders,
+} from './knowledge/embed/index.ts';
 import { defineIngestion } from './knowledge/ingest/index.ts';
 import { createMemory, type Memory } from './knowledge/memory/index.ts';
 import { createDocumentReader, type DocumentReader } from './knowledge/read/index.ts';
@@ -124,7 +129,7 @@ import { vectorStoreOperations } from './resources/vector-stores/operations.ts';
 import { webhookOperations } from './resources/webhooks/operations.ts';
 import { createRunCommand, createSandbox, defineSandboxJobs } from './sandbox/index.ts';
 import { createSchedules, defineScheduleJobs } from './schedules/index.ts';
-import { createForeignSchemas } from './schemas/index.ts';
+import { createForeignSchemas, type ForeignSchemas } from './schemas/index.ts';
 import { executorOf } from './store/executor-of.ts';
 import { tenantDb } from './store/tenant-db.ts';
 import { createFileSearch } from './tools/file-search.ts';
@@ -139,6 +144,13 @@ import { createWebhookDeliveries, defineWebhookJobs } from './webhooks/index.ts'
 
 /** The only live version of the request and response vocabulary. */
 const API_VERSIONS = ['2026-05-01'] as const;
+
+/** What works in child processes. */
+export interface ChildProcesses {
+  readonly reader: DocumentReader;
+  readonly schemas: ForeignSchemas;
+  readonly embedder: BuiltinEmbedder;
+}
 
 export interface GivenDependencies {
   readonly config: Pick<
@@ -177,8 +189,8 @@ export interface GivenDependencies {
   readonly metrics: Metrics;
   /** Default: the queue in the database. Tests give one that runs jobs when they ask for it. */
   readonly jobs?: Jobs | undefined;
-  /** Default: child processes of this replica. Tests give one that several share. */
-  readonly reader?: DocumentReader | undefined;
+  /** Default: this replica's own. Tests give some that several share; whoever gives them closes them. */
+  readonly children?: Partial<ChildProcesses>;
   /** Further sources of tools, besides the server's own. */
   readonly toolSources?: readonly ToolSource[];
   /** Further messaging channels, or others in place of the server's own. */
@@ -288,20 +300,21 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   const issuer = createTokenIssuer({ signer: createTokenSigner(signingKeys, deps.publicUrl), clock });
   const verifier = createTokenVerifier(db, signingKeys, clock);
   const documents = createClientDocuments({ outbound });
+  const children = openChildren(deps);
+  const { reader, schemas } = children;
   const embedders = createEmbedders({
     db,
     vault,
     outbound,
     allowPrivate,
-    metrics,
     modelCall: deps.modelCall,
     budgetWaitMs: deps.budgetWaitMs,
     credits: billing.credits,
+    builtin: children.embedder,
   });
   const search = createKnowledgeSearch({ db, embedders });
   const jobs = deps.jobs ?? createJobs(db, { logger, processesKeepEnding: () => replicasKeepEnding(db) });
   const memory = createMemory({ db, jobs, embedders, logger });
-  const schemas = createForeignSchemas({ logger, metrics });
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const skills = createTurnSkills(deps);
   const catalog = createCatalog(config.catalogFile);
@@ -381,15 +394,6 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   defineUiBundleSweep(jobs, deps);
   defineSandboxJobs(jobs, sandbox);
   measureStorage(metrics, db);
-  const reader =
-    deps.reader ??
-    createDocumentReader({
-      logger,
-      metrics,
-      processorMs: config.readProcessorMs,
-      processorMsPerMebibyte: 2 * config.readProcessorMs,
-      maxProcessorMs: 90 * config.readProcessorMs,
-    });
   const ingestion = defineIngestion(jobs, {
     db,
     blobs: deps.blobs,
@@ -495,17 +499,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     connections,
     ...createLifecycle({
       app,
-      resources: [
-        mcpTools,
-        connections,
-        ingestion,
-        { stop: () => reader.close() },
-        { stop: () => mailReader.close() },
-        { stop: () => embedders.close() },
-        schemas,
-        traceExport,
-        sandbox,
-      ],
+      resources: [mcpTools, connections, ingestion, { stop: () => mailReader.close() }, children, traceExport, sandbox],
       // The engine first, so that no job finds a replica that is not registered.
       workers: [
         engine,
@@ -530,6 +524,31 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
         createBudgetWatch({ db, logger }),
       ],
     }),
+  };
+}
+
+/** Those that are given, and others of this replica's own, which end with it. */
+function openChildren({ children = {}, config, logger, metrics }: GivenDependencies): ChildProcesses & Resource {
+  const ends: (() => Promise<void>)[] = [];
+  const own = <Process>(process: Process, end: (process: Process) => Promise<void>): Process => {
+    ends.push(() => end(process));
+    return process;
+  };
+  const readerOptions = {
+    logger,
+    metrics,
+    processorMs: config.readProcessorMs,
+    processorMsPerMebibyte: 2 * config.readProcessorMs,
+    maxProcessorMs: 90 * config.readProcessorMs,
+  };
+  return {
+    reader: children.reader ?? own(createDocumentReader(readerOptions), (reader) => reader.close()),
+    schemas: children.schemas ?? own(createForeignSchemas({ logger, metrics }), (schemas) => schemas.stop()),
+    embedder:
+      children.embedder ?? own(createBuiltinEmbedder(undefined, undefined, metrics), (embedder) => embedder.close()),
+    async stop() {
+      for (const end of ends) await end();
+    },
   };
 }
 

@@ -5,7 +5,12 @@ import { after, before, describe, it } from 'node:test';
 import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
 import { createVault } from '../../src/kernel/vault/vault.ts';
 import { NO_CREDITS } from '../../src/platform/billing/index.ts';
-import { BUILTIN_EMBED_MODEL, createEmbedders, type Embedders } from '../../src/platform/knowledge/embed/index.ts';
+import {
+  BUILTIN_EMBED_MODEL,
+  createBuiltinEmbedder,
+  createEmbedders,
+  type Embedders,
+} from '../../src/platform/knowledge/embed/index.ts';
 import { createKnowledgeSearch, type RankingOptions } from '../../src/platform/knowledge/search/index.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
 import { PASSAGES, QUESTIONS } from './quality-set.ts';
@@ -22,6 +27,7 @@ const variants: readonly (readonly [name: string, ranking: RankingOptions])[] = 
 
 describe('the quality of searches', () => {
   let database: TestDatabase;
+  const builtin = createBuiltinEmbedder();
   let embedders: Embedders;
   let projectId: string;
 
@@ -34,6 +40,7 @@ describe('the quality of searches', () => {
       outbound: createOutbound({ allow: [] }),
       allowPrivate: false,
       credits: NO_CREDITS,
+      builtin,
     });
     projectId = await seedProject(db);
     const embedder = await embedders.open(projectId, BUILTIN_EMBED_MODEL);
@@ -45,7 +52,7 @@ describe('the quality of searches', () => {
   });
 
   after(async () => {
-    await embedders?.close();
+    await builtin.close();
     await database?.close();
   });
 

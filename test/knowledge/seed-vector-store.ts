@@ -58,7 +58,6 @@ export function createTestEmbedders(
           return Promise.resolve({ vectors: texts.map((text) => Float32Array.from(embed(text, model))), tokens: 0 });
         },
       }),
-    close: () => Promise.resolve(),
   };
 }
 

@@ -16,7 +16,6 @@ import { createVault } from '../../src/kernel/vault/vault.ts';
 import { addSigningKey, makeSigningPair, type SigningPair } from '../../src/platform/access/signing-keys.ts';
 import { createPlatform, type GivenDependencies, type Platform } from '../../src/platform/app.ts';
 import { auditWallets } from '../../src/platform/billing/index.ts';
-import { createDocumentReader } from '../../src/platform/knowledge/read/index.ts';
 import { verifyEvents } from '../../src/platform/operator/verify-events.ts';
 import { createOrganization, createProject } from '../../src/platform/resources/projects/provision-project.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
@@ -26,6 +25,7 @@ import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { auditTurns, findBreaches, type TurnAuditOptions } from '../faults/audit-turns.ts';
 import { type HookReceiver, openHookReceiver } from '../faults/hook-receiver.ts';
 import { createRandom } from '../faults/seeded-random.ts';
+import { borrowChildren } from '../support/children.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { type Client, createClient } from '../support/http-client.ts';
 import { SANDBOX_SETTINGS } from '../support/sandbox.ts';
@@ -197,8 +197,8 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   receiver.beKind();
   const upstream = await startOpenAiUpstream();
   cleanup.after(() => upstream.close());
-  const reader = createDocumentReader({ logger });
-  cleanup.after(() => reader.close());
+  const { value: children, release: releaseChildren } = await borrowChildren();
+  cleanup.after(releaseChildren);
   const provider = await openTestProvider();
   cleanup.after(() => provider.close());
   const stripe = await startStripe();
@@ -235,7 +235,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       logger,
       metrics,
       jobs,
-      reader: countReader(reader, effects),
+      children: { ...children, reader: countReader(children.reader, effects) },
       channels: [
         countChannel(
           createTestChannel(() => counted, { findsSent: true }),

@@ -20,6 +20,7 @@ import { cacheFolder } from './cache-folder.ts';
 import { installClock, searchPath, shiftClock } from './database-time.ts';
 import { holdEngine } from './embedded-engine.ts';
 import { installQueues } from './installed-queues.ts';
+import { shareInProcess } from './shared.ts';
 
 export interface TestDatabase {
   readonly db: Database;
@@ -97,8 +98,17 @@ function allSources(): MigrationSource[] {
     .sort((a, b) => a.service.localeCompare(b.service));
 }
 
-/** Names the content that a copy starts with. */
-async function contentKey(sources: readonly MigrationSource[]): Promise<string> {
+const contentKeys = new Map<string, Promise<string>>();
+
+/** Names the content that a copy starts with; the migrations are read once. */
+function contentKey(sources: readonly MigrationSource[]): Promise<string> {
+  const folders = sources.map(({ service, folder }) => `${service} ${folder}`).join('\n');
+  const known = contentKeys.get(folders) ?? nameContent(sources);
+  contentKeys.set(folders, known);
+  return known;
+}
+
+async function nameContent(sources: readonly MigrationSource[]): Promise<string> {
   const hash = createHash('sha256').update(`${engineVersion()} ${contentRevision}`);
   for (const { service, folder } of sources) {
     for (const { name, checksum } of await readMigrations(folder)) hash.update(`\n${service}/${name} ${checksum}`);
@@ -208,7 +218,7 @@ async function openOnServer(
 ): Promise<TestDatabase> {
   const template = `ironcraft_test_${await contentKey(sources)}`;
   const name = `${template}_${randomBytes(6).toString('hex')}`;
-  await onServer(serverUrl, async (admin) => {
+  await onServer(async (admin) => {
     if (!(await databaseExists(admin, template))) await buildTemplate(admin, serverUrl, template, sources);
     await createDatabase(admin, name, template);
   });
@@ -220,7 +230,7 @@ async function openOnServer(
     shiftTime: (ms) => shiftClock(db, ms),
     async close() {
       await db.close();
-      await onServer(serverUrl, (admin) => dropDatabase(admin, name));
+      await onServer((admin) => dropDatabase(admin, name));
     },
   };
 }
@@ -253,12 +263,19 @@ async function buildTemplate(
   }
 }
 
-async function onServer(url: string, work: (admin: Database) => Promise<void>): Promise<void> {
-  const admin = await connectServer({ url, poolSize: 1, statementTimeoutMs: buildTimeoutMs });
+/** One connection a process: each database that a test opens is made by one statement, and dropped by another. */
+const borrowAdmin = shareInProcess(() => {
+  const url = testServerUrl();
+  if (url === undefined) throw new Error('set IRONCRAFT_TEST_DATABASE_URL to test on a PostgreSQL server');
+  return connectServer({ url, poolSize: 1, statementTimeoutMs: buildTimeoutMs });
+});
+
+async function onServer(work: (admin: Database) => Promise<void>): Promise<void> {
+  const { value: admin, release } = await borrowAdmin();
   try {
     await work(admin);
   } finally {
-    await admin.close();
+    await release();
   }
 }
 

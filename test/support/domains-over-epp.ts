@@ -15,6 +15,7 @@ import { createVault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { startDomains, type TestDomains, type TestDomainsOptions, type TestWorkspace } from './domains.ts';
 import { openTestEpp, openWire, type TestEpp } from './epp.ts';
+import { lettingGo } from './let-go.ts';
 import { createPatience, createTimedPatience } from './patience.ts';
 import { takingPublisher } from './taking-publisher.ts';
 import { openTestLogger } from './test-log.ts';
@@ -131,7 +132,7 @@ export async function startDomainsOverEpp({
     logger,
     patience,
   });
-  return {
+  return lettingGo({
     ...service,
     epp,
     answerWrongly(next) {
@@ -174,5 +175,5 @@ export async function startDomainsOverEpp({
       await epp.close();
       await database.close();
     },
-  };
+  });
 }

@@ -25,6 +25,7 @@ import { createOutbound, type Lookup } from '../../src/kernel/outbound/outbound.
 import { createVault, type Vault } from '../../src/kernel/vault/vault.ts';
 import { openTestDatabase } from './database.ts';
 import { type Client, createClient } from './http-client.ts';
+import { lettingGo } from './let-go.ts';
 import { createPatience, type Patience } from './patience.ts';
 import { standardPrices } from './prices.ts';
 import { shareInProcess } from './shared.ts';
@@ -93,9 +94,9 @@ const borrowServer = shareInProcess(() => openServer({}));
  * server of the caller's own.
  */
 export async function startDomains(options?: TestDomainsOptions): Promise<TestDomains> {
-  if (options !== undefined) return openServer(options);
+  if (options !== undefined) return lettingGo(await openServer(options));
   const { value, release } = await borrowServer();
-  return { ...value, close: release };
+  return lettingGo({ ...value, close: release });
 }
 
 async function openServer(options: TestDomainsOptions): Promise<TestDomains> {

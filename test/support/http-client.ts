@@ -1,4 +1,6 @@
 /** A client of a server of either service, with one token: answers as tests look into them. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Dispatcher, request } from 'undici';
 
 export interface Answer {
   readonly status: number;
@@ -23,29 +25,37 @@ export interface Client {
   as(token: string): Client;
 }
 
-function bodyText(body: unknown): string | FormData {
-  return typeof body === 'string' || body instanceof FormData ? body : JSON.stringify(body);
+function bodyText(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
 export function createClient(url: string, token: string): Client {
+  const headersOf = (body: unknown, headers: Headers_): Headers_ => ({
+    ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+    ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  });
   const open: Client['open'] = (method, path, body, headers = {}, signal) =>
     fetch(url + path, {
       method,
-      headers: {
-        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
-        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: bodyText(body) }),
+      headers: headersOf(body, headers),
+      ...(body === undefined ? {} : { body: body instanceof FormData ? body : bodyText(body) }),
       ...(signal === undefined ? {} : { signal }),
     });
-  const call = async (method: string, path: string, body?: unknown, headers?: Headers_): Promise<Answer> => {
-    const response = await open(method, path, body, headers);
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const call = async (method: string, path: string, body?: unknown, headers: Headers_ = {}): Promise<Answer> => {
+    // Of all that `fetch` brings an answer that is read whole needs nothing, and it computes three times as long.
+    const form = body instanceof FormData ? new Response(body) : undefined;
+    const response = await request(url + path, {
+      method: method as Dispatcher.HttpMethod,
+      headers: { ...headersOf(body, headers), ...(form && { 'content-type': form.headers.get('content-type') ?? '' }) },
+      ...(body === undefined ? {} : { body: form ? new Uint8Array(await form.arrayBuffer()) : bodyText(body) }),
+    });
+    const text = await response.body.text();
+    const answered = readHeaders(response.headers);
+    const isJson = answered.get('content-type')?.includes('json') === true;
     return {
-      status: response.status,
-      headers: response.headers,
+      status: response.statusCode,
+      headers: answered,
       text,
       body: isJson && text !== '' ? JSON.parse(text) : undefined,
     };
@@ -60,4 +70,12 @@ export function createClient(url: string, token: string): Client {
     patch: (path, body, headers) => call('PATCH', path, body, headers),
     as: (other) => createClient(url, other),
   };
+}
+
+function readHeaders(headers: IncomingHttpHeaders): Headers {
+  const read = new Headers();
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of [values ?? []].flat()) read.append(name, value);
+  }
+  return read;
 }

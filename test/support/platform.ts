@@ -32,8 +32,10 @@ import { type FakeStripe, startStripe } from '../fakes/stripe-server.ts';
 import { type FakeTelegram, startTelegram } from '../fakes/telegram-server.ts';
 import { startTwilio, type TwilioServer } from '../fakes/twilio-api.ts';
 import { type GraphServer, startGraph } from '../fakes/whatsapp-graph.ts';
+import { borrowChildren } from './children.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
 import { type Client, createClient } from './http-client.ts';
+import { lettingGo } from './let-go.ts';
 import { SANDBOX_SETTINGS } from './sandbox.ts';
 import { shareInProcess } from './shared.ts';
 import { openTestLogger } from './test-log.ts';
@@ -147,9 +149,9 @@ const borrowServer = shareInProcess(() => openServer({}));
  * server of the caller's own. Either way the organization is the caller's own.
  */
 export async function startPlatform(options?: TestPlatformOptions): Promise<TestPlatform> {
-  if (options !== undefined) return withOrganization(await openServer(options));
+  if (options !== undefined) return lettingGo(await withOrganization(await openServer(options)));
   const { value, release } = await borrowServer();
-  return withOrganization({ ...value, close: release });
+  return lettingGo(await withOrganization({ ...value, close: release }));
 }
 
 let signingPair: Promise<SigningPair> | undefined;
@@ -179,6 +181,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   const slack = await startSlack();
   const twilio = await startTwilio();
   const mail = await startMailWorld();
+  const { value: children, release: releaseChildren } = await borrowChildren();
   const outbound = createOutbound({
     allow: options.outboundAllow ?? [KNOWN_HOST],
     lookup: options.lookup ?? lookUpKnownHost,
@@ -226,6 +229,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
     clock: options.clock ?? systemClock,
     logger,
     metrics: createMetrics(),
+    children,
     toolSources: options.toolSources ?? [],
     channels: options.channels ?? [],
     ...(options.modelCall === undefined ? {} : { modelCall: options.modelCall }),
@@ -263,6 +267,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       await twilio.close();
       await mail.close();
       await outbound.close();
+      await releaseChildren();
       await own?.close();
       await rm(filesFolder, { recursive: true, force: true });
     },

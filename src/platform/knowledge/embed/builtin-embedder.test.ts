@@ -243,13 +243,14 @@ test('the main thread loads nothing of the model', async () => {
     import { registerHooks } from 'node:module';
     const loaded = [];
     registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
-    const { createEmbedders } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
+    const { createBuiltinEmbedder, createEmbedders } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
     const db = { query: async () => ({ rows: [], rowCount: 0 }), wake() {} };
     const credits = { terms: undefined, checkProject: async () => {} };
-    const parts = { outbound: { fetch() {}, post() {} }, vault: {}, db, allowPrivate: false, credits };
+    const builtin = createBuiltinEmbedder();
+    const parts = { outbound: { fetch() {}, post() {} }, vault: {}, db, allowPrivate: false, credits, builtin };
     const embedders = createEmbedders(parts);
     const { vectors } = await (await embedders.open('p', 'builtin/embed')).embed(['one']);
-    await embedders.close();
+    await builtin.close();
     process.stdout.write(JSON.stringify({ length: vectors[0].length, loaded: loaded.filter((url) => /energetic|tensor/.test(url)) }));`);
   assert.deepEqual(seen, { length: 512, loaded: [] });
 });

@@ -5,7 +5,6 @@
 
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
-import type { Metrics } from '../../../kernel/metrics/metrics.ts';
 import type { Outbound } from '../../../kernel/outbound/outbound.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import type { Credits } from '../../billing/index.ts';
@@ -18,13 +17,14 @@ import {
   parseEmbeddingModelId,
 } from '../../models/index.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
-import { type BuiltinEmbedder, createBuiltinEmbedder } from './builtin-embedder.ts';
+import type { BuiltinEmbedder } from './builtin-embedder.ts';
 import type { Embedder } from './embedder.ts';
 import { meterEmbedder } from './metered-embedder.ts';
 import { createProviderEmbedder } from './provider-embedder.ts';
 import { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 
 export { BUILTIN_EMBED_MODEL } from '../../models/index.ts';
+export { type BuiltinEmbedder, createBuiltinEmbedder } from './builtin-embedder.ts';
 export type { Embedder, EmbedOptions, EmbedResult } from './embedder.ts';
 export { BUILTIN_DIMENSIONS } from './sentence-encoder.ts';
 
@@ -34,7 +34,6 @@ export interface Embedders {
    * name that is no embedding model's. A bare name is OpenAI's.
    */
   open(projectId: string, modelId: string, user?: EmbeddingUser): Promise<Embedder>;
-  close(): Promise<void>;
 }
 
 export interface EmbeddingUser {
@@ -56,14 +55,14 @@ export interface EmbeddersDependencies {
   readonly modelCall?: Partial<ModelCallLimits> | undefined;
   /** As of `EmbeddingMeter`. */
   readonly budgetWaitMs?: number | undefined;
-  readonly metrics?: Metrics | undefined;
   /** Who may embed, and what it costs the wallet. */
   readonly credits: Credits;
+  /** What `builtin/embed` is done by. */
+  readonly builtin: BuiltinEmbedder;
 }
 
 export function createEmbedders(deps: EmbeddersDependencies): Embedders {
-  const { db, vault, outbound, allowPrivate, modelCall, budgetWaitMs, credits } = deps;
-  const builtin = createBuiltinEmbedder(undefined, undefined, deps.metrics);
+  const { db, vault, outbound, allowPrivate, modelCall, budgetWaitMs, credits, builtin } = deps;
   const findAccess = createProviderAccessFinder(vault, outbound, allowPrivate);
   return {
     async open(projectId, modelId, { smithId = null, keysOf = smithId, tokenId = null } = {}) {
@@ -76,7 +75,6 @@ export function createEmbedders(deps: EmbeddersDependencies): Embedders {
       const embedder = createProviderEmbedder(id, await openEmbeddingModel(id, credentials, waysOut.fetch), modelCall);
       return meterEmbedder(embedder, meter);
     },
-    close: () => builtin.close(),
   };
 }
 

@@ -75,7 +75,6 @@ class Stage {
             return Promise.resolve({ vectors: texts.map(() => Float32Array.of(0.6, 0.8)), tokens: texts.length });
           },
         }),
-      close: () => Promise.resolve(),
     };
     return {
       db: this.db,
