@@ -1,12 +1,20 @@
 /** Registrars and their passwords, which are kept as scrypt hashes. */
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { LRUCache } from 'lru-cache';
 import { Refusal } from './replies.ts';
 import type { RegistryDb } from './tables.ts';
 
 const hashBytes = 32;
 const saltBytes = 16;
 const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
+
+/**
+ * Which stored hashes this process has seen the password of: each connection of a client logs in, and a derivation takes 50 ms of a processor.
+ * Kept as keyed hashes of both; a wrong password is derived each time.
+ */
+const proofs = new LRUCache<string, Promise<boolean>>({ max: 1_000 });
+const proofKey = randomBytes(32);
 
 export async function ensureRegistrar(
   db: RegistryDb,
@@ -30,11 +38,33 @@ export async function checkPassword(db: RegistryDb, id: string, password: string
     .select('password_hash')
     .where('id', '=', id)
     .executeTakeFirst();
-  const [salt = '', hash = ''] = (row?.password_hash ?? '').split(':');
+  if (await isPassword(row?.password_hash ?? '', password)) return;
+  throw new Refusal(2200, 'no registrar has this id and password');
+}
+
+async function isPassword(stored: string, password: string): Promise<boolean> {
+  const proof = nameProof(stored, password);
+  const known = proofs.get(proof);
+  if (known !== undefined) return known;
+  const proven = matches(stored, password);
+  // Connections that log in at once share it.
+  proofs.set(proof, proven);
+  const isRight = await proven.catch(() => false);
+  if (!isRight) proofs.delete(proof);
+  return proven;
+}
+
+function nameProof(stored: string, password: string): string {
+  return createHmac('sha256', proofKey)
+    .update(JSON.stringify([stored, password]))
+    .digest('base64');
+}
+
+async function matches(stored: string, password: string): Promise<boolean> {
+  const [salt = '', hash = ''] = stored.split(':');
   const expected = Buffer.from(hash, 'base64');
   const actual = await deriveKey(password, Buffer.from(salt, 'base64'), hashBytes);
-  if (expected.length === hashBytes && timingSafeEqual(expected, actual)) return;
-  throw new Refusal(2200, 'no registrar has this id and password');
+  return expected.length === hashBytes && timingSafeEqual(expected, actual);
 }
 
 export async function setPassword(db: RegistryDb, id: string, password: string): Promise<void> {
@@ -45,5 +75,7 @@ export async function setPassword(db: RegistryDb, id: string, password: string):
 async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(saltBytes);
   const hash = await deriveKey(password, salt, hashBytes);
-  return `${salt.toString('base64')}:${hash.toString('base64')}`;
+  const stored = `${salt.toString('base64')}:${hash.toString('base64')}`;
+  proofs.set(nameProof(stored, password), Promise.resolve(true));
+  return stored;
 }
