@@ -19,6 +19,9 @@ function readSeed(text: string | undefined): number {
   return seed;
 }
 
+/** Whether this run draws what no other has drawn: the soak searches, where the gate repeats. */
+export const isFreshSeed = runSeed !== GATE_SEED;
+
 /** The seed of one generator: derived from the run's seed and a name, so that two tests do not draw the same numbers. 0 to 2,147,483,647. */
 export function seedFor(name: string): number {
   return createHash('sha256').update(`${runSeed} ${name}`).digest().readUInt32BE() & MAX_SEED;
