@@ -43,14 +43,11 @@ const MAIN_FLOWS: readonly string[] = [
   'src/domains/resources/domains/transfer.test.ts',
   'src/domains/resources/top-ups/top-ups.test.ts',
   'src/domains/resources/zones/zones.test.ts',
-  'src/platform/engine/hand-over.test.ts',
   'src/platform/resources/approvals/approvals.test.ts',
   'src/platform/resources/conversations/conversations.test.ts',
   'src/platform/resources/memory/memory.test.ts',
   'src/platform/resources/responses/responses.test.ts',
-  'src/platform/resources/runs/stream-run.test.ts',
   'src/platform/resources/smiths/smiths.test.ts',
-  'src/platform/resources/vector-stores/vector-stores.test.ts',
 ];
 const COMPARES_STORES = /\bdescribeOnEachStore\(/;
 
