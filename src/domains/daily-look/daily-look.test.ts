@@ -10,8 +10,8 @@ import { workspaceDb } from '../workspace-scope.ts';
 
 type DeliveredCommand = Parameters<ChooseDelivery>[0];
 
-const NAMES = 30;
-const BATCH = 10;
+const NAMES = 15;
+const BATCH = 5;
 /** To read all names takes twice as many. */
 const COMMANDS = NAMES;
 /** At that rate. */

@@ -26,10 +26,15 @@ after(async () => {
 
 let count = 0;
 
-async function open(habits: Partial<ServerHabits>, options: Partial<EppRegistryOptions> = { fees: {} }) {
+async function serve(habits: Partial<ServerHabits>): Promise<TestEpp> {
   const special = { premium: new Map([['gold.com', 50_000]]), reserved: new Set<string>() };
   const epp = await openTestEpp(database.db, { habits, special, delays: { createSeconds: 0, renewSeconds: 0 } });
   opened.push(epp);
+  return epp;
+}
+
+async function open(habits: Partial<ServerHabits>, options: Partial<EppRegistryOptions> = { fees: {} }) {
+  const epp = await serve(habits);
   return { epp, registry: await epp.connect(options) };
 }
 
@@ -38,9 +43,15 @@ function newName(zone = 'com'): string {
   return `older-${count}.${zone}`;
 }
 
+/** One server that speaks every version of the extension for fees: each client chooses. */
+let fees: TestEpp;
+before(async () => {
+  fees = await serve({ feeUris: FEE_URIS });
+});
+
 for (const uri of FEE_URIS) {
   test(`prices are asked for and agreed to in ${uri}`, async () => {
-    const { registry } = await open({ feeUris: [uri] });
+    const registry = await fees.connect({ fees: {}, extensionUris: [uri] });
     const name = newName();
     const found = await registry.check([name, 'gold.com', 'a.nowhere']);
     assert.deepEqual(
@@ -132,11 +143,10 @@ function toEach(name: string): RegExp {
 for (const draft of FEE_DRAFTS) {
   test(`a client that asks as the draft of fee-${draft} has it is answered so`, async () => {
     const uri = feeDraftUri(draft);
-    const { epp } = await open({ feeUris: [uri] });
-    const client = openRawClient(epp.server.port);
+    const client = openRawClient(fees.server.port);
     assert.match((await client.next()) ?? '', new RegExp(uri.replaceAll('.', '\\.')));
     await client.ask(
-      `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><command><login><clID>${epp.ours.registrarId}</clID><pw>${PASSWORD}</pw>` +
+      `<epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><command><login><clID>${fees.ours.registrarId}</clID><pw>${PASSWORD}</pw>` +
         `<options><version>1.0</version><lang>en</lang></options><svcs><objURI>${DOMAIN}</objURI>` +
         `<svcExtension><extURI>${uri}</extURI></svcExtension></svcs></login><clTRID>raw-1</clTRID></command></epp>`,
     );

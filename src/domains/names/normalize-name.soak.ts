@@ -1,0 +1,3 @@
+import { testNormalizeName } from '../../../test/support/check-normalize-name.ts';
+
+await testNormalizeName('all');
