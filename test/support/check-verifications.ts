@@ -279,22 +279,26 @@ export async function testVerifications(share: Share): Promise<void> {
     return () => runVerifications({ ...deps, publicUrl: 'http://127.0.0.1:8788' }, new AbortController().signal);
   }
 
-  test('the page confirms the address once its button is pressed, and not before', {
-    skip: NEEDS_CHROMIUM,
-  }, async () => {
-    const workspace = await asked('pressed.com');
-    const browser = await startChromium();
-    try {
-      const page = await browser.newPage();
-      await page.goto(`${service.url}/verify-registrant#${lastCode(workspace)}`);
-      assert.deepEqual([await page.locator('output').textContent(), await stateOf(workspace)], ['', 'waiting']);
-      await page.locator('button').click();
-      await page.locator('output', { hasText: 'Thank you' }).waitFor();
-      assert.equal(await stateOf(workspace), 'verified');
-    } finally {
-      await browser.close();
-    }
-  });
+  soakTest?.(
+    'the page confirms the address once its button is pressed, and not before',
+    {
+      skip: NEEDS_CHROMIUM,
+    },
+    async () => {
+      const workspace = await asked('pressed.com');
+      const browser = await startChromium();
+      try {
+        const page = await browser.newPage();
+        await page.goto(`${service.url}/verify-registrant#${lastCode(workspace)}`);
+        assert.deepEqual([await page.locator('output').textContent(), await stateOf(workspace)], ['', 'waiting']);
+        await page.locator('button').click();
+        await page.locator('output', { hasText: 'Thank you' }).waitFor();
+        assert.equal(await stateOf(workspace), 'verified');
+      } finally {
+        await browser.close();
+      }
+    },
+  );
 
   describe('a link', () => {
     test('that is made up, used, or older than 30 days confirms nothing', async () => {

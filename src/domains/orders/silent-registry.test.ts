@@ -32,8 +32,8 @@ const bill = async (name: string) => (await readBill(db, ours.registrarId)).filt
 
 /** Until no order waits for the registry any more. */
 async function settle(): Promise<void> {
-  for (let count = 0; count < 20; count += 1) {
-    await later(HOUR_MS);
+  for (const hours of [1, 1, 1, 2, 3, 4, 4, 4]) {
+    await later(hours * HOUR_MS);
     await service.domains.resendDeletions();
   }
 }

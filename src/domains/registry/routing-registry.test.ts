@@ -110,7 +110,7 @@ test('a price that begins later takes effect by itself, and a promotion ends so'
 });
 
 test('a registry that is away is its own matter, and is not waited for again and again', async (t) => {
-  const names = { queueTimeoutMs: 2_000, checkTimeoutMs: 60_000 };
+  const names = { queueTimeoutMs: 2_000, checkTimeoutMs: 60_000, reconnectDelayMs: 100, reconnectDelayMaxMs: 200 };
   const near = await renewing.connect({ id: 'near', zones: ['com'] });
   const wire = await openWire(thin.server.port);
   t.after(() => wire.close());

@@ -1,3 +1,3 @@
 import { describeDnssecFaults } from '../../../../test/support/dnssec-faults.ts';
 
-describeDnssecFaults(12, 40);
+describeDnssecFaults(6, 20);

@@ -76,6 +76,6 @@ test('no text whatever makes anything but a name or a refusal', () => {
         }
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   );
 });

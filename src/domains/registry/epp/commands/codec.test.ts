@@ -93,7 +93,7 @@ test('a damaged command is a command or a fault with a code, and never anything 
         assert.ok(error instanceof EppFault, String(error));
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: 500 },
   );
 });
 

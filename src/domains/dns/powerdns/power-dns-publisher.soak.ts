@@ -1,0 +1,3 @@
+import { testPowerDnsPublisher } from '../../../../test/support/check-power-dns-publisher.ts';
+
+await testPowerDnsPublisher('all');
