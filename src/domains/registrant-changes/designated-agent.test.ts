@@ -1,7 +1,7 @@
 /** The registrar consents to changes of a registrant who has authorized it, at a registry over EPP. */
 import assert from 'node:assert/strict';
 import { after, afterEach, test } from 'node:test';
-import type { TestWorkspace } from '../../../test/support/domains.ts';
+import { startDomains, type TestWorkspace } from '../../../test/support/domains.ts';
 import { startDomainsOverEpp } from '../../../test/support/domains-over-epp.ts';
 import { refusal } from '../../../test/support/orders.ts';
 import { pricesWithConsent } from '../../../test/support/prices.ts';
@@ -162,7 +162,8 @@ test('messages are limited: those that are asked for, and the notices of changes
 });
 
 test('it is offered by the setting of a TLD alone', async () => {
-  const plain = await startDomainsOverEpp({ prices: pricesWithConsent({ com: 60 }) });
+  // Its TLDs have no such setting.
+  const plain = await startDomains();
   try {
     const workspace = await plain.createWorkspace();
     assert.equal((await agentOf(workspace)).offered, false);

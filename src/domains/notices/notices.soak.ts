@@ -1,0 +1,3 @@
+import { testNotices } from '../../../test/support/check-expiry-notices.ts';
+
+await testNotices('all');
