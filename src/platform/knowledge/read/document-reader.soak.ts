@@ -1,7 +1,7 @@
-/** Memory that this process takes for documents, however long they are. */
+/** Memory that documents take: of this process, however long they are, and of the child that reads one made to fill it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, readAll } from '../../../../test/support/document-fixtures.ts';
+import { assertRefused, makePdf, makePdfBomb, makePdfOfRange, readAll, readText } from '../../../../test/support/document-fixtures.ts';
 import { createDocumentReader } from './index.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -37,6 +37,31 @@ test('a document reader takes no more memory when a text is six times as long', 
   try {
     const short = await measurePeak(8);
     assert.ok((await measurePeak(48)) - short < 128 * MEBIBYTE);
+  } finally {
+    await reader.close();
+  }
+});
+
+test('a PDF whose character map has 16 million codes ends the child that reads it, and no other', async () => {
+  const reader = createDocumentReader({ givesWay: false, children: 2, heapBytes: 96 * MEBIBYTE });
+  try {
+    const other = readText(reader, makePdf([['Unharmed']]), { project: 'other' });
+    const map = makePdfOfRange('<7f000000> <7fffffff> <0041>');
+    assert.ok(map.length < 1_000);
+    const told = /memory than one document may have \(96 MiB\)/;
+    await assertRefused(readAll(reader, map), 'invalid_file', told);
+    assert.match(await other, /Unharmed/);
+    assert.equal(await readText(reader, 'next'), 'next');
+  } finally {
+    await reader.close();
+  }
+});
+
+test('a PDF that unpacks without end into memory outside of the heap ends the child that reads it', async () => {
+  const reader = createDocumentReader({ givesWay: false, children: 1, residentBytes: 256 * MEBIBYTE });
+  try {
+    await assertRefused(readAll(reader, makePdfBomb(200 * MEBIBYTE)), 'invalid_file', /memory/);
+    assert.equal(await readText(reader, 'next'), 'next');
   } finally {
     await reader.close();
   }

@@ -7,8 +7,6 @@ import {
   assertRefused,
   inPieces,
   makePdf,
-  makePdfBomb,
-  makePdfOfRange,
   makeZip,
   readAll,
   readText,
@@ -24,13 +22,16 @@ const CHUNKING = { chunkTokens: 800, overlapTokens: 400 };
 /** After which a test gives up. */
 const TIMEOUT_MS = 120_000;
 /** Valid, and takes a good part of a second: its elements nest. */
-const SLOW_PAGE = '<div>'.repeat(60_000);
+const SLOW_PAGE = '<div>'.repeat(40_000);
 /** Takes several seconds. */
 const ENDLESS_PAGE = '<div>'.repeat(400_000);
 
-/** One whose children take their share of a busy machine, as tests wait for them. */
+/**
+ * One whose children take their share of a busy machine, as tests wait for them. To start a child takes far more processor time
+ * than to read a small document: no child ends because the machine is slow.
+ */
 function openReader(options: DocumentReaderOptions = {}) {
-  const reader = createDocumentReader({ givesWay: false, ...options });
+  const reader = createDocumentReader({ givesWay: false, idleMs: 3_600_000, ...options });
   return Object.assign(reader, { [Symbol.asyncDispose]: () => reader.close() });
 }
 
@@ -41,10 +42,11 @@ after(() => shared.close());
 const single = openReader({ children: 1 });
 after(() => single.close());
 
-const capped = openReader({ children: 1, streamedBytes: 4 * MEBIBYTE, wholeBytes: 16 * MEBIBYTE, pdfPages: 3 });
+const capped = openReader({ children: 1, streamedBytes: MEBIBYTE, wholeBytes: 4 * MEBIBYTE, pdfPages: 3 });
 after(() => capped.close());
-const small = openReader({ children: 2, heapBytes: 96 * MEBIBYTE });
-after(() => small.close());
+/** Whose children may take a minute by the clock. */
+const unhurried = openReader({ children: 1, processorMs: 60_000, processorMsPerMebibyte: 0, clockFactor: 1 });
+after(() => unhurried.close());
 
 /** A source that says how much was taken from it and whether it was closed. */
 function countedSource(piece: Uint8Array, pieces = Number.POSITIVE_INFINITY) {
@@ -62,14 +64,16 @@ function countedSource(piece: Uint8Array, pieces = Number.POSITIVE_INFINITY) {
   return Object.assign(source, { bytes: give() });
 }
 
+/** One that says when it is asked for more than its first piece, and ends when it is told to. */
 function hangingSource(first: string) {
-  const state = { asked: Promise.withResolvers<void>() };
+  const asked = Promise.withResolvers<void>();
+  const ending = Promise.withResolvers<void>();
   async function* give(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(first);
-    state.asked.resolve();
-    await new Promise(() => undefined);
+    asked.resolve();
+    await ending.promise;
   }
-  return Object.assign(state, { bytes: give() });
+  return { asked, goOn: () => ending.resolve(), bytes: give() };
 }
 
 /** Processor time of other processes is known there. */
@@ -97,7 +101,7 @@ describe('a document', () => {
   });
 
   test('comes the same from pieces of any size', async () => {
-    const text = Buffer.from('中文 and English 😀 – naïve.\n'.repeat(20_000));
+    const text = Buffer.from('中文 and English 😀 – naïve.\n'.repeat(9_000));
     const whole = await readAll(shared, text, { chunking: CHUNKING });
     for (const size of [1_013, 300_007]) {
       assert.deepEqual(await readAll(shared, inPieces(text, size), { chunking: CHUNKING }), whole);
@@ -127,65 +131,51 @@ describe('a document', () => {
 describe('a cap', () => {
   test('on bytes refuses a text that is too large, and reads no further', async () => {
     const source = countedSource(prose);
-    await assertRefused(readAll(capped, source.bytes, { filename: 'a.txt' }), 'invalid_file', /4 MiB/);
-    assert.ok(source.closed && source.taken < 5 * MEBIBYTE);
+    await assertRefused(readAll(capped, source.bytes, { filename: 'a.txt' }), 'invalid_file', /1 MiB/);
+    assert.ok(source.closed && source.taken < 2 * MEBIBYTE);
   });
 
   test('a document reader reads no further than the cap when a parser needs the whole of a file of 2 GB', async () => {
     const source = countedSource(Buffer.alloc(MEBIBYTE, '%PDF-1.7 '), 2_048);
-    await assertRefused(readAll(capped, source.bytes, { filename: 'a.pdf' }), 'invalid_file', /16 MiB/);
-    assert.ok(source.closed && source.taken < 18 * MEBIBYTE);
-  });
-
-  test('on memory outside of the heap ends a PDF that unpacks without end', async () => {
-    await using reader = openReader({ children: 1, residentBytes: 256 * MEBIBYTE });
-    await assertRefused(readAll(reader, makePdfBomb(200 * MEBIBYTE)), 'invalid_file', /memory/);
-    assert.equal(await readText(reader, 'next'), 'next');
+    await assertRefused(readAll(capped, source.bytes, { filename: 'a.pdf' }), 'invalid_file', /4 MiB/);
+    assert.ok(source.closed && source.taken < 6 * MEBIBYTE);
   });
 
   test('on the heap ends a sheet that fills it, and takes nothing else with it', async () => {
+    await using reader = openReader({ children: 2, heapBytes: 96 * MEBIBYTE });
     const corner = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>';
-    const other = readText(small, makePdf([['Unharmed']]));
-    await assertRefused(readAll(small, makeZip(xlsxParts({ Sheet: corner }))), 'invalid_file', /memory/);
-    assert.match(await other, /Unharmed/);
-    assert.equal(await readText(small, 'next'), 'next');
+    const other = hangingSource('unharmed');
+    const reading = readText(reader, other.bytes, { project: 'other' });
+    await other.asked.promise;
+    const told = /memory than one document may have \(96 MiB\)/;
+    await assertRefused(readAll(reader, makeZip(xlsxParts({ Sheet: corner }))), 'invalid_file', told);
+    other.goOn();
+    assert.equal(await reading, 'unharmed');
+  });
+
+  test('a document reader allows more processor time when a document has more bytes', HELD, async () => {
+    const limits = { children: 1, processorMs: 200, processorMsPerMebibyte: 900_000, ...NO_CLOCK };
+    await using reader = openReader(limits);
+    await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', /nested/);
   });
 
   test(
-    'a document reader refuses a document when it takes too much processor time, and reads the next',
+    'a document reader refuses a document that takes more processor time than the maximum, and counts anew for the next',
     HELD,
     async () => {
-      await using reader = openReader({ children: 1, processorMs: 1_000, processorMsPerMebibyte: 0, ...NO_CLOCK });
-      const told = /more processor time .* \(1 seconds, and 0 for each MiB, 900 at most\)/;
-      await assertRefused(readAll(reader, ENDLESS_PAGE, { filename: 'a.html' }), 'invalid_file', told);
-      assert.equal(await readText(reader, 'next'), 'next');
-    },
-  );
-
-  test(
-    'a document reader allows more processor time when a document has more bytes, up to a maximum',
-    HELD,
-    async () => {
-      const limits = { children: 1, processorMs: 200, processorMsPerMebibyte: 900_000, ...NO_CLOCK };
+      const maxProcessorMs = 300;
+      const limits = { children: 1, processorMs: 200, processorMsPerMebibyte: 900_000, maxProcessorMs, ...NO_CLOCK };
       await using reader = openReader(limits);
-      await assertRefused(readAll(reader, SLOW_PAGE, { filename: 'a.html' }), 'invalid_file', /nested/);
-      await using strict = openReader({ ...limits, maxProcessorMs: 300 });
-      const told = /\(0.2 seconds, and 900 for each MiB, 0.3 at most\)/;
-      await assertRefused(readAll(strict, ENDLESS_PAGE, { filename: 'a.html' }), 'invalid_file', told);
+      const told = /more processor time .* \(0.2 seconds, and 900 for each MiB, 0.3 at most\)/;
+      await assertRefused(readAll(reader, ENDLESS_PAGE, { filename: 'a.html' }), 'invalid_file', told);
+      const before = await listChildren();
+      assert.equal(await readText(reader, 'next'), 'next');
+      const pid = await findNewChild(before);
+      const readUsedMs = () => readProcessorMs(pid) ?? assert.fail('the child is gone');
+      const startMs = readUsedMs();
+      while (readUsedMs() - startMs < 1.25 * maxProcessorMs) await readAll(reader, prose);
     },
   );
-
-  test('a document reader counts processor time anew when the next document begins', HELD, async () => {
-    const processorMs = 1_000;
-    await using reader = openReader({ children: 1, processorMs, processorMsPerMebibyte: 0, ...NO_CLOCK });
-    const before = await listChildren();
-    await readText(reader, 'first');
-    const pid = await findNewChild(before);
-    const readUsedMs = () => readProcessorMs(pid) ?? assert.fail('the child is gone');
-    const startMs = readUsedMs();
-    const text = Buffer.concat(Array(5).fill(prose));
-    while (readUsedMs() - startMs < 1.25 * processorMs) await readAll(reader, text);
-  });
 
   test('on the pages of a PDF is told with their number', async () => {
     const pages = (count: number) => makePdf(Array.from({ length: count }, (_, page) => [`Page ${page}`]));
@@ -199,39 +189,27 @@ describe('a cap', () => {
     const page = (lines: number) => makePdf([Array.from({ length: lines }, () => 'x'.repeat(50))]);
     assert.equal((await readText(reader, page(40))).length, 40 * 51 + 1);
     await assertRefused(readAll(reader, page(41)), 'invalid_file', /2041 characters/);
-    assert.equal(await readText(reader, 'next'), 'next');
-  });
-
-  test('a document reader refuses a document when all its turns together take too long', async ({ mock }) => {
-    await using reader = openReader({ children: 1, processorMs: 60_000, processorMsPerMebibyte: 0, clockFactor: 1 });
-    // Each turn seems to take six seconds: none is too long, but there are more than ten.
-    let turns = 0;
-    mock.method(performance, 'now', () => 6_000 * turns++);
-    await assertRefused(readAll(reader, Buffer.concat(Array(40).fill(prose))), 'invalid_file', /longer than/);
   });
 
   test('a document reader does not count the time when its consumer holds the chunks', async ({ mock }) => {
-    await using reader = openReader({ children: 1, processorMs: 60_000, processorMsPerMebibyte: 0, clockFactor: 1 });
     const now = performance.now.bind(performance);
     // The consumer seems to take a minute for each batch.
     let consumedMs = 0;
     mock.method(performance, 'now', () => now() + consumedMs);
     const sent = { bytes: inPieces(Buffer.concat(Array(20).fill(prose))), filename: 'a.txt', mediaType: '' };
-    for await (const _ of reader.chunks('proj', sent, CHUNKING, new AbortController().signal)) consumedMs += 60_000;
+    for await (const _ of unhurried.chunks('proj', sent, CHUNKING, new AbortController().signal)) consumedMs += 60_000;
     assert.ok(consumedMs >= 120_000);
+  });
+
+  test('a document reader refuses a document when all its turns together take too long', async ({ mock }) => {
+    // Each turn seems to take six seconds: none is too long, but there are more than ten.
+    let turns = 0;
+    mock.method(performance, 'now', () => 6_000 * turns++);
+    await assertRefused(readAll(unhurried, Buffer.concat(Array(40).fill(prose))), 'invalid_file', /longer than/);
   });
 });
 
 describe('a file made to end the process', () => {
-  test('by a character map of 16 million codes ends its child alone', async () => {
-    const other = readText(small, makePdf([['Unharmed']]), { project: 'other' });
-    const map = makePdfOfRange('<7f000000> <7fffffff> <0041>');
-    assert.ok(map.length < 1_000);
-    await assertRefused(readAll(small, map), 'invalid_file', /memory than one document may have \(96 MiB\)/);
-    assert.match(await other, /Unharmed/);
-    assert.equal(await readText(small, 'next'), 'next');
-  });
-
   test('by a cell beyond the last of a sheet is refused before it is read', async () => {
     const refused = ['<row r="1"><c r="ZZZZZZ99999999"><v>1</v></c></row>', '<row r="1048577"><c><v>1</v></c></row>'];
     for (const rows of [...refused, '<row r="1"><c r="XFE1"><v>1</v></c></row>']) {
