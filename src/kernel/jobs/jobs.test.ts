@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, before, describe, it } from 'node:test';
 import { describeOnEachStore } from '../../../test/support/database.ts';
 import { eventually } from '../../../test/support/turns.ts';
+import { createManualClock, runWithClock } from '../clock/clock.ts';
 import type { Database, Statement } from '../db/database.ts';
 import { StoreUnreachableError } from '../db/sql-errors.ts';
 import { createJobs, type Job, type Jobs, type JobsLogger, type JobsOptions, type QueueOptions } from './jobs.ts';
@@ -13,6 +14,8 @@ interface Data {
 
 /** Of the queues: the program's own, and then that of pg-boss. */
 const READ_AT_START = 2;
+/** By which the time of a process goes on each time that a test asks whether what it waits for is there. */
+const STEP_MS = 200;
 const silent: JobsLogger = { warn: () => undefined, error: () => undefined };
 
 /** Collects runs, and resolves when there are as many as wanted. */
@@ -79,6 +82,31 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     started.push(jobs);
     await jobs.start();
     return { jobs, name };
+  }
+
+  /** A process whose time goes by only while something is waited for by its `until`: meanwhile it sends no sign of life. */
+  async function startStill(...args: Parameters<typeof startQueue>) {
+    const clock = createManualClock(new Date());
+    const queue = await runWithClock(clock, () => startQueue(...args));
+    const until = <Value>(probe: () => Promise<Value | undefined> | Value | undefined, what: string) =>
+      eventually(() => {
+        clock.advance(STEP_MS);
+        return probe();
+      }, what);
+    return { ...queue, until };
+  }
+
+  /** The same as a minute without a sign of life of whatever runs jobs of this queue, and the next supervision is due. */
+  async function endAbruptly(name: string): Promise<void> {
+    await current().db.query({
+      text: `update jobs.job set heartbeat_on = now() - interval '1 minute', retry_delay = 0, retry_backoff = false
+             where name = $1 and state = 'active'`,
+      values: [name],
+    });
+    await current().db.query({
+      text: 'update jobs.queue set monitor_claim_on = null, monitor_on = null where name = $1',
+      values: [name],
+    });
   }
 
   async function statesOf(name: string): Promise<string[]> {
@@ -265,7 +293,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     const dead = new Runs();
     const alive = new Runs();
     const late = Promise.withResolvers<void>();
-    const first = await startQueue(
+    const first = await startStill(
       async (job) => {
         dead.add(job);
         await late.promise;
@@ -276,20 +304,15 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     await first.jobs.enqueue(current().db, first.name, { n: 1 });
     await dead.reach(1);
     const finish = Promise.withResolvers<void>();
-    await startQueue(
+    const second = await startStill(
       async (job) => {
         alive.add(job);
         await finish.promise;
       },
       { name: first.name },
     );
-    // The same as a minute without a sign of life.
-    await current().db.query({
-      text: `update jobs.job set heartbeat_on = now() - interval '1 minute', retry_delay = 0, retry_backoff = false
-             where name = $1`,
-      values: [first.name],
-    });
-    await alive.reach(1);
+    await endAbruptly(first.name);
+    await second.until(() => alive.seen[0], 'the other process takes it');
     assert.equal(alive.seen[0]?.id, dead.seen[0]?.id);
     assert.equal(alive.seen[0]?.attempt, 2);
     late.resolve();
@@ -303,22 +326,15 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
   it('a run that a process lost and took again itself is its own: the late end of the first changes nothing', async () => {
     const runs = new Runs();
     const ends = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const { jobs, name } = await startQueue(async (job) => {
+    const { jobs, name, until } = await startStill(async (job) => {
       runs.add(job);
       await ends[job.attempt - 1]?.promise;
     });
     await jobs.enqueue(current().db, name, { n: 1 });
     await runs.reach(1);
-    await eventually(async () => {
-      if (runs.seen.length === 2) return true;
-      // As an outage of the database does; a heartbeat may come between.
-      await current().db.query({
-        text: `update jobs.job set heartbeat_on = now() - interval '1 minute', retry_delay = 0, retry_backoff = false
-               where name = $1 and retry_count = 0`,
-        values: [name],
-      });
-      return undefined;
-    }, 'the process takes it again');
+    // As an outage of the database does.
+    await endAbruptly(name);
+    await until(() => runs.seen[1], 'the process takes it again');
     ends[0]?.resolve();
     await new Promise((resolve) => setImmediate(resolve));
     ends[1]?.resolve();
@@ -334,7 +350,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     ) {
       const runs = new Runs();
       const end = Promise.withResolvers<void>();
-      const queue = await startQueue(
+      const queue = await startStill(
         async (job) => {
           await work(job);
           runs.add(job);
@@ -342,16 +358,8 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
         },
         { concurrency: 1, ...options },
       );
-      return { ...queue, runs, end };
-    }
-
-    /** The same as a minute without a sign of life. */
-    async function endAbruptly(name: string): Promise<void> {
-      await current().db.query({
-        text: `update jobs.job set heartbeat_on = now() - interval '1 minute', retry_delay = 0, retry_backoff = false
-               where name = $1 and state = 'active'`,
-        values: [name],
-      });
+      const takesOne = () => queue.until(() => runs.seen[0], 'the process takes a job');
+      return { ...queue, runs, end, takesOne };
     }
 
     it('is given up after two such ends, and the log says why', async () => {
@@ -360,14 +368,13 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       await first.runs.reach(1);
       const second = await startMortal({ name: first.name });
       await endAbruptly(first.name);
-      await second.runs.reach(1);
-      assert.equal(second.runs.seen[0]?.abruptEnds, 1);
-      const given = Promise.withResolvers<string>();
-      const logger: JobsLogger = { warn: () => undefined, error: (_, text) => given.resolve(text) };
+      assert.equal((await second.takesOne()).abruptEnds, 1);
+      const given: string[] = [];
+      const logger: JobsLogger = { warn: () => undefined, error: (_, text) => given.push(text) };
       const third = await startMortal({ name: first.name, logger });
       await endAbruptly(first.name);
       assert.equal(
-        await given.promise,
+        await third.until(() => given[0], 'the job is given up'),
         'a job is given up: its process ended abruptly 2 times while it ran, without progress between them',
       );
       await third.jobs.stop();
@@ -378,8 +385,8 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
 
     describe('while processes keep ending', () => {
       /** The job of `name`, once it has been put off. */
-      async function putOff(name: string) {
-        return eventually(async () => {
+      async function putOff({ name, until }: Awaited<ReturnType<typeof startStill>>) {
+        return until(async () => {
           const { rows } = await current().db.query<{ retry_count: number }>({
             text: `select retry_count from jobs.job
                    where name = $1 and state = 'retry' and start_after > now() and output is null`,
@@ -402,18 +409,17 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
         const second = await startMortal({ ...options, name: first.name, processesKeepEnding: async () => keepEnding });
         await endAbruptly(first.name);
         for (let times = 1; times <= 4; times += 1) {
-          assert.deepEqual(await putOff(first.name), { retry_count: 1 });
+          assert.deepEqual(await putOff(second), { retry_count: 1 });
           await makeReady(first.name);
         }
-        await putOff(first.name);
+        await putOff(second);
         keepEnding = false;
         assert.equal(second.runs.seen.length, 0);
         await makeReady(first.name);
-        await second.runs.reach(1);
-        const [run] = second.runs.seen;
-        assert.deepEqual([run?.abruptEnds, run?.attempt], [1, 2]);
+        const run = await second.takesOne();
+        assert.deepEqual([run.abruptEnds, run.attempt], [1, 2]);
         for (const { end } of [first, second]) end.resolve();
-        await eventually(
+        await second.until(
           async () => ((await statesOf(first.name))[0] === 'completed' ? true : undefined),
           'it is done',
         );
@@ -425,15 +431,14 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
         await first.runs.reach(1);
         const second = await startMortal({ name: first.name, processesKeepEnding: async () => true });
         await endAbruptly(first.name);
-        await putOff(first.name);
+        await putOff(second);
         await current().db.query({
           text: `update jobs.abrupt_end set counted_at = counted_at - interval '15 minutes'
                  where job_id = $1::uuid`,
           values: [first.runs.seen[0]?.id],
         });
         await makeReady(first.name);
-        await second.runs.reach(1);
-        assert.equal(second.runs.seen[0]?.abruptEnds, 1);
+        assert.equal((await second.takesOne()).abruptEnds, 1);
         for (const { end } of [first, second]) end.resolve();
       });
     });
@@ -443,12 +448,11 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       const name = lives[0]?.name ?? '';
       await lives[0]?.jobs.enqueue(current().db, name, { n: 1 });
       await lives[0]?.runs.reach(1);
-      for (let life = 1; life <= 4; life += 1) {
+      for (let life = 1; life <= 3; life += 1) {
         const next = await startMortal({ name }, (job) => job.keepProgress());
         lives.push(next);
         await endAbruptly(name);
-        await next.runs.reach(1);
-        assert.equal(next.runs.seen[0]?.abruptEnds, 1);
+        assert.equal((await next.takesOne()).abruptEnds, 1);
       }
       for (const { end } of lives) end.resolve();
       await Promise.all(started.splice(0).map((jobs) => jobs.stop()));
@@ -461,14 +465,19 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       await first.jobs.enqueue(current().db, first.name, { n: 1 });
       await first.runs.reach(1);
       const failures = new Runs();
-      const failed = Promise.withResolvers<void>();
-      const logger: JobsLogger = { warn: () => undefined, error: () => failed.resolve() };
+      let failed: true | undefined;
+      const logger: JobsLogger = {
+        warn: () => undefined,
+        error: () => {
+          failed = true;
+        },
+      };
       const second = await startMortal({ ...options, name: first.name, logger }, async (job) => {
         failures.add(job);
         throw new Error('no luck');
       });
       await endAbruptly(first.name);
-      await failed.promise;
+      await second.until(() => failed, 'it has failed for the last time');
       assert.deepEqual(
         failures.seen.map(({ attempt }) => attempt),
         [2, 3],
@@ -484,21 +493,21 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       await first.runs.reach(3);
       const second = await startMortal({ name: first.name, concurrency: 3 });
       await endAbruptly(first.name);
-      await second.runs.reach(1);
+      await second.takesOne();
       // All three are claimed, one has begun.
-      assert.equal(await eventually(() => countBegun(second.runs, first.name), 'all are claimed'), 1);
+      assert.equal(await second.until(() => countBegun(second.runs, first.name), 'all are claimed'), 1);
       const { n } = second.runs.seen[0]?.data ?? {};
       const survivors = new Runs();
       const given: string[] = [];
       const logger: JobsLogger = { warn: () => undefined, error: (_, text) => given.push(text) };
-      await startQueue(async (job) => survivors.add(job), { name: first.name, logger });
+      const third = await startStill(async (job) => survivors.add(job), { name: first.name, logger });
       await endAbruptly(first.name);
-      await survivors.reach(2);
+      await third.until(() => survivors.seen[1], 'two of them are run');
       assert.deepEqual(
         survivors.seen.map(({ data, abruptEnds }) => [data.n, abruptEnds]).sort(),
         [1, 2, 3].filter((each) => each !== n).map((each) => [each, 1]),
       );
-      await eventually(() => (given.length === 1 ? true : undefined), 'the third is given up');
+      await third.until(() => given[0], 'one is given up');
       for (const { end } of [first, second]) end.resolve();
       await Promise.all(started.splice(0).map((jobs) => jobs.stop({ graceMs: 0 })));
       assert.deepEqual(await statesOf(first.name), ['completed', 'completed', 'failed']);
@@ -532,47 +541,38 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
 
     it('is not told from one whose process lost the database until that is back: then it is not counted', async () => {
       const { db, state } = partition(current().db);
-      const heartbeat = Promise.withResolvers<void>();
-      const logger: JobsLogger = {
-        warn: (_, text) => text.includes('heartbeat') && heartbeat.resolve(),
-        error: () => undefined,
-      };
+      const warnings: string[] = [];
+      const logger: JobsLogger = { warn: (_, text) => warnings.push(text), error: () => undefined };
       const first = await startMortal({ db, logger });
       const id = await first.jobs.enqueue(current().db, first.name, { n: 1 });
       await first.runs.reach(1);
       state.isAway = true;
-      await heartbeat.promise;
+      await first.until(() => warnings.find((text) => text.includes('heartbeat')), 'a heartbeat has failed');
       const second = await startMortal({ name: first.name });
       await endAbruptly(first.name);
-      await second.runs.reach(1);
-      assert.equal(second.runs.seen[0]?.abruptEnds, 1);
+      assert.equal((await second.takesOne()).abruptEnds, 1);
       assert.equal(await countedOf(id), 1);
       state.isAway = false;
-      await eventually(async () => ((await countedOf(id)) === 0 ? true : undefined), 'the outage is excused');
+      await first.until(async () => ((await countedOf(id)) === 0 ? true : undefined), 'the outage is excused');
       // An end after that is one, not the second.
       const third = await startMortal({ name: first.name });
-      // A heartbeat of the second may come between.
-      await eventually(async () => {
-        if (third.runs.seen.length > 0) return true;
-        await endAbruptly(first.name);
-        return undefined;
-      }, 'the third takes it over');
-      assert.equal(third.runs.seen[0]?.abruptEnds, 1);
+      await endAbruptly(first.name);
+      assert.equal((await third.takesOne()).abruptEnds, 1);
       for (const { end } of [first, second, third]) end.resolve();
     });
 
     it('is not one that ended while its process could not reach the database, and said so when that was back', async () => {
       const { db, state } = partition(current().db);
-      const { jobs, name, runs, end } = await startMortal({ db });
+      const { jobs, name, runs, end, until } = await startMortal({ db });
       await jobs.enqueue(current().db, name, { n: 1 });
       await runs.reach(1);
       state.isAway = true;
       end.resolve();
       const reports = () => state.refused.filter((text) => text.includes(`'completed'`)).length;
-      await eventually(() => (reports() > 5 ? true : undefined), 'it has been tried again and again');
+      await until(() => (reports() > 5 ? true : undefined), 'it has been tried again and again');
       state.isAway = false;
       const completed = async () => ((await statesOf(name))[0] === 'completed' ? true : undefined);
-      await eventually(completed, 'the end is reported');
+      await until(completed, 'the end is reported');
       assert.equal(runs.seen.length, 1);
     });
 
