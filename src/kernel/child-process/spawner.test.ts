@@ -28,7 +28,7 @@ test('a child that is ready long before this process listens is heard', { timeou
   const child = startChild();
   // What starts the child has been told, and no more.
   await wait(1);
-  standStill(4_000);
+  standStill(1_500);
   await child.ready();
   assert.equal(await child.ask('hello', { timeoutMs: 30_000 }), 'hello');
   await Promise.all([first, child].map((each) => each.end(new Error('the test is over'))));

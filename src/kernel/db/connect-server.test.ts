@@ -162,7 +162,7 @@ describe('a server connection', { skip }, () => {
   it('a server connection that falls silent is given up after the timeout of its statement, and replaced', async () => {
     const { port, fallSilent, close } = await startRelay(new URL(database.url ?? ''));
     const url = Object.assign(new URL(database.url ?? ''), { hostname: '127.0.0.1', port }).href;
-    const other = await connectServer({ url, poolSize: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+    const other = await connectServer({ url, poolSize: 1, statementTimeoutMs: 500, cancellationMs: 500 });
     const statement = { text: 'select 1', values: [] };
     await other.query(statement);
     fallSilent();

@@ -27,6 +27,8 @@ export interface ServerOptions {
    * either. Default 30,000; 0: never.
    */
   readonly statementTimeoutMs?: number;
+  /** A server that has not even said in this time that it has cancelled a statement is lost, though the system may notice much later. Default 5,000. */
+  readonly cancellationMs?: number;
   /** A transaction that sends nothing for so long is rolled back by the server. Default 60,000; 0: never. */
   readonly idleTransactionTimeoutMs?: number;
   /** Longest wait for a connection, be it made or awaited from the pool. Default 5,000. */
@@ -36,8 +38,7 @@ export interface ServerOptions {
 
 const oldestVersion = 150_000;
 const defaultStatementTimeoutMs = 30_000;
-/** A server that has not even said in this time that it has cancelled a statement is lost, though the system may notice much later. */
-const cancellationMs = 5_000;
+const defaultCancellationMs = 5_000;
 const pingTimeoutMs = 3_000;
 
 /** Connects, to prove the address; rejects with StoreUnreachableError, or an Error when the server is too old. */
@@ -97,7 +98,8 @@ class ServerDatabase implements Database {
       connectionString: options.url,
       connectionTimeoutMillis,
       fallback_application_name: 'ironcraft',
-      query_timeout: statementTimeoutMs === 0 ? 0 : statementTimeoutMs + cancellationMs,
+      query_timeout:
+        statementTimeoutMs === 0 ? 0 : statementTimeoutMs + (options.cancellationMs ?? defaultCancellationMs),
     };
     const settings = sessionSettings(options);
     this.#pool = new pg.Pool({

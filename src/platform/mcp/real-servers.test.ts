@@ -23,7 +23,7 @@ const calls: Readonly<Record<string, readonly [args: object, output: RegExp, con
   ],
   'toggle-simulated-logging': [{}, /Started simulated/],
   'toggle-subscriber-updates': [{}, /Started simulated resource updated notifications/],
-  'trigger-long-running-operation': [{ duration: 1, steps: 2 }, /Duration: 1 seconds, Steps: 2/],
+  'trigger-long-running-operation': [{ duration: 0.2, steps: 2 }, /Duration: 0.2 seconds, Steps: 2/],
   'trigger-elicitation-request': [{}, /Name: Ada Lovelace/, { name: 'Ada Lovelace' }],
 };
 

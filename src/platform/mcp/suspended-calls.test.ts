@@ -7,10 +7,16 @@ import { eventually, makeSmith, smithOf, type TestSmith } from '../../../test/su
 
 const options = { outboundAllow: ['127.0.0.1', 'example.com'] };
 let b: TestPlatform;
+/** For runs of a server that stays; a test whose server leaves has one of its own. */
+let staying: TestPlatform;
 before(async () => {
   b = await startPlatform(options);
+  staying = await startPlatform({ ...options, sharing: b });
 });
-after(() => b.close());
+after(async () => {
+  await staying.close();
+  await b.close();
+});
 
 interface Asked {
   readonly server: AskingServer;
@@ -22,17 +28,17 @@ interface Asked {
   readonly approvalId: string;
 }
 
-/** A run that server A has begun, paused by a question. */
-async function ask(t: TestContext, eventIds: boolean, args: object = {}): Promise<Asked> {
+/** A run that server A has started, paused by a question. */
+async function ask(t: TestContext, eventIds: boolean, { times = 1, leaves = false } = {}): Promise<Asked> {
   const server = await startAskingServer({ eventIds });
-  const started = await startPlatform({ ...options, sharing: b });
+  const started = leaves ? await startPlatform({ ...options, sharing: b }) : staying;
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= started.close();
     return closed;
   };
   t.after(async () => {
-    await close();
+    if (leaves) await close();
     await server.close();
   });
   await eventually(async () => {
@@ -47,7 +53,7 @@ async function ask(t: TestContext, eventIds: boolean, args: object = {}): Promis
   const refreshed = await onB.project.post('/v1/tenant/mcp/peer/refresh');
   assert.equal(refreshed.body.status, 'ready', refreshed.text);
   const onA = smithOf({ ...onB.project, ...createClient(started.url, onB.project.token) }, onB.id);
-  const { body } = await onA.ask(`Call the tool peer__ask with ${JSON.stringify(args)}`);
+  const { body } = await onA.ask(`Call the tool peer__ask with ${JSON.stringify({ times })}`);
   assert.equal(body.status, 'paused', JSON.stringify(body));
   const approvalId = body.output.tool_calls[0].approval_id as string;
   const call = server.calls[0] ?? assert.fail('the tool was not called');
@@ -83,7 +89,7 @@ const resultOf = (...names: string[]) => ({
 });
 
 test('a stream whose events have ids is let go, and any server goes on with the call, which is made once', async (t) => {
-  const asked = await ask(t, true);
+  const asked = await ask(t, true, { leaves: true });
   const { server, call, onB, runId, approvalId, a } = asked;
   await eventually(() => call.isLetGo || undefined, 'the stream is let go');
   assert.deepEqual([server.endedSessions.includes(call.session), call.cancelled], [false, false]);
@@ -123,7 +129,7 @@ test('who declines is told to the server that asked', async (t) => {
 });
 
 test('a server that leaves while it reads a call on leaves the call to the next', async (t) => {
-  const asked = await ask(t, true);
+  const asked = await ask(t, true, { leaves: true });
   const { server, call, a, onA, onB, runId, approvalId } = asked;
   server.isSlow = true;
   const answering = onA.submit(runId, approve(approvalId)).catch(() => undefined);
@@ -184,7 +190,7 @@ test('a server that gives up waiting closes its question, and the run goes on wi
 });
 
 test('a question that only a server held which has gone closes, and the run goes on by itself', async (t) => {
-  const asked = await ask(t, false);
+  const asked = await ask(t, false, { leaves: true });
   await asked.a.close();
   await eventually(async () => (await asked.onB.get(asked.runId)).status === 'completed' || undefined, 'it goes on');
   assert.equal((await asked.onB.project.get(`/v1/approvals/${asked.approvalId}`)).body.status, 'expired');

@@ -161,8 +161,8 @@ describe('chunks', () => {
     );
   });
 
-  test('Chunker keeps all of a megabyte when it has no break', () => {
-    const text = 'ab'.repeat(500_000);
+  test('Chunker keeps all of a text when it has no break', () => {
+    const text = 'ab'.repeat(50_000);
     const chunks = chunk([text], { chunkTokens: 800, overlapTokens: 0 });
     assert.equal(chunks.map((part) => part.text).join(''), text);
   });

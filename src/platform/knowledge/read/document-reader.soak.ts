@@ -1,7 +1,14 @@
 /** Memory that documents take: of this process, however long they are, and of the child that reads one made to fill it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRefused, makePdf, makePdfBomb, makePdfOfRange, readAll, readText } from '../../../../test/support/document-fixtures.ts';
+import {
+  assertRefused,
+  makePdf,
+  makePdfBomb,
+  makePdfOfRange,
+  readAll,
+  readText,
+} from '../../../../test/support/document-fixtures.ts';
 import { createDocumentReader } from './index.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -62,6 +69,16 @@ test('a PDF that unpacks without end into memory outside of the heap ends the ch
   try {
     await assertRefused(readAll(reader, makePdfBomb(200 * MEBIBYTE)), 'invalid_file', /memory/);
     assert.equal(await readText(reader, 'next'), 'next');
+  } finally {
+    await reader.close();
+  }
+});
+
+test('a page of HTML of more than 16 million characters is read to its end', async () => {
+  const reader = createDocumentReader({ givesWay: false });
+  try {
+    const page = `<html><p>${'word '.repeat(3_400_000)}last</p></html>`;
+    assert.match(await readText(reader, page, { filename: 'a.html' }), /last$/);
   } finally {
     await reader.close();
   }
