@@ -98,7 +98,8 @@ export async function createDomains(given: GivenDependencies): Promise<Domains> 
   watchRegistries(deps);
   measureBalances(deps);
   const workers = createWorkers(deps);
-  const operations = listOperations(deps);
+  const { servesOperation = () => true } = given;
+  const operations = listOperations(deps).filter(({ id }) => servesOperation(id));
   const app = await createService({
     name: 'ironcraft-domains',
     title: 'Ironcraft domain registration',

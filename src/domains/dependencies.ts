@@ -68,6 +68,8 @@ export interface GivenDependencies {
   readonly background?: BackgroundWork;
   /** Default: the queue in the database. Tests give one that runs jobs when they ask for it. */
   readonly jobs?: Jobs | undefined;
+  /** Which operations are served, by id. Default: all. A test that opens many replicas serves the few that it calls: routes are most of what one costs. */
+  readonly servesOperation?: (id: string) => boolean;
 }
 
 export interface Dependencies extends GivenDependencies {

@@ -208,6 +208,8 @@ export interface GivenDependencies {
   readonly scheduleIntervalMs?: number;
   /** How long a call of an MCP deployment waits for its reply; a default when absent. */
   readonly mcpReplyWaitMs?: number;
+  /** Which operations are served, by id. Default: all. A test that opens many replicas serves the few that it calls: routes are most of what one costs. */
+  readonly servesOperation?: (id: string) => boolean;
 }
 
 export interface Platform extends ServiceLifecycle {
@@ -436,6 +438,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
   });
   defineOAuthSweep(jobs, deps);
   defineWalletJobs(jobs, deps);
+  const { servesOperation = () => true } = deps;
   const operations = listOperations({
     ...deps,
     ...{
@@ -462,7 +465,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
       mailReader,
       channelFiles,
     },
-  });
+  }).filter(({ id }) => servesOperation(id));
   defineBudgetJobs(jobs, { db });
   defineUsageSweep(jobs, deps);
   const app = await createService({

@@ -124,6 +124,14 @@ const UNLIMITED = 1_000_000;
 const MAX_BYTES = 1024 ** 3;
 const KEY = createSecretKey(Buffer.alloc(32, 7));
 
+/** What scenarios call at the replica that is to crash: it serves these alone, as there is one for each crash. */
+const CALLED_OPERATIONS = new Set([
+  ...['agents.list', 'smiths.runs.create', 'smiths.runs.get', 'smiths.runs.submit'],
+  ...['organization.billing.setup', 'organization.billing.checkout', 'organization.billing.confirm'],
+  ...['organization.billing.reload', 'oauth.token'],
+  ...['files.create', 'vector_stores.files.create'],
+]);
+
 const config: GivenDependencies['config'] = {
   projectRequestsPerMinute: UNLIMITED,
   projectRunsInFlight: UNLIMITED,
@@ -204,7 +212,10 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
   const stripe = await startStripe();
   cleanup.after(stripe.close);
 
-  async function openReplica(effects: Effects): Promise<PlatformReplica> {
+  async function openReplica(
+    effects: Effects,
+    servesOperation: (id: string) => boolean = () => true,
+  ): Promise<PlatformReplica> {
     const clock = createMortalClock(now());
     const work = <Result>(act: () => Result): Result => runWithClock(clock, act);
     const counted = countDatabase(db, effects, { hearsWakeUps: false });
@@ -244,6 +255,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       ],
       toolSources: [createNotedTools(calls, effects)] satisfies ToolSource[],
       overloadDelayMs: TIMEOUT_MS,
+      servesOperation,
     };
     const platform = await work(() => createPlatform(given));
     const url = await work(() => platform.app.listen({ host: '127.0.0.1', port: 0 }));
@@ -334,7 +346,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     },
     async startReplica(effects) {
       await other.effects.idle();
-      const replica = await openReplica(effects);
+      const replica = await openReplica(effects, (id) => CALLED_OPERATIONS.has(id));
       await db.query({
         text: `insert into replicas (id, heartbeat_at) values ($1, now() + interval '${LEASE_SLACK}')`,
         values: [replica.platform.engine.replicaId],
