@@ -97,6 +97,8 @@ export class Effects {
   #transaction: object | undefined;
   #inTransit = 0;
   #arrivals = 0;
+  /** Of `idle`, while it waits: what is under way has ended, or another part of it. */
+  #progress: PromiseWithResolvers<void> | undefined;
 
   constructor({ chooseNext, countLockWaits }: EffectsOptions = {}) {
     this.#chooseNext = chooseNext;
@@ -167,6 +169,7 @@ export class Effects {
   leaveTransit(): void {
     this.#inTransit -= 1;
     this.#wake();
+    this.#noteProgress();
   }
 
   /** Called at the crash, at once. */
@@ -185,6 +188,7 @@ export class Effects {
     this.#crash.reject(new ReplicaCrashed());
     for (const { refuse } of waiting) refuse(new ReplicaCrashed());
     this.#resumption.resolve();
+    this.#noteProgress();
   }
 
   /** After a stall. */
@@ -198,8 +202,16 @@ export class Effects {
       !this.#isDead && (this.#waiting.length > 0 || this.#underWay > 0 || this.#inTransit > 0 || this.#isPumping);
     for (let turns = 0; turns < 2 * QUIET_TURNS; turns += 1) {
       await nextTurn();
-      if (isBusy()) turns = -1;
+      if (!isBusy()) continue;
+      turns = -1;
+      this.#progress ??= Promise.withResolvers();
+      await this.#progress.promise;
     }
+  }
+
+  #noteProgress(): void {
+    this.#progress?.resolve();
+    this.#progress = undefined;
   }
 
   #refuse(label: string): Promise<Done> {
@@ -225,6 +237,7 @@ export class Effects {
       await this.#carryOut(next);
     }
     this.#isPumping = false;
+    this.#noteProgress();
   }
 
   /** What the replica does next because of what it has heard has arrived by then. */
@@ -274,6 +287,7 @@ export class Effects {
         if (isBlocked) this.#blocked -= 1;
         if (moment === 'after') this.crash();
         over.resolve();
+        this.#noteProgress();
       }
       if (this.#isDead) throw new ReplicaCrashed();
     });
