@@ -43,8 +43,10 @@ export interface Scenario<World extends SimulatedWorld<Replica>, Replica extends
   readonly repeat?: (world: World, made: Case) => Promise<unknown>;
   /** The replica works on what is due for anybody: all of one run is brought to its end before the next. */
   readonly isSweep?: boolean;
-  /** As `isSweep`, and what has ended is worked on again: each run has a world of its own. */
-  readonly isAlone?: boolean;
+  /** Where what has ended is worked on again: sees to it that the next run does not meet it. Called once all of a run has ended. */
+  readonly retire?: (world: World, made: Case) => Promise<unknown>;
+  /** Runs that share a world, where each moves its clock far. Default: `RUNS_A_WORLD`. */
+  readonly runsAWorld?: number;
   /** What is wrong with it, a sentence each, once everything has ended. */
   readonly judge: (world: World, made: Case) => Promise<readonly string[]>;
 }
@@ -64,30 +66,40 @@ const RUNS_A_WORLD = 40;
 export async function runScenario<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
   scenario: Scenario<World, Replica, Case>,
 ): Promise<ScenarioReport> {
+  const { runsAWorld = RUNS_A_WORLD } = scenario;
   const world = await scenario.openWorld();
+  const chosen = process.env.IRONCRAFT_SIMULATION_CRASH;
   const failures = new Map<string, readonly string[]>();
+  const wrong: { readonly some: readonly Interruption[]; readonly problems: readonly string[] }[] = [];
   let effects: readonly Effect[];
   let planned: ReturnType<typeof planInterruptions>;
+  let done = 0;
+  const note = (problems: readonly string[], some: readonly Interruption[]) => {
+    done += some.length;
+    if (problems.length > 0) wrong.push({ some, problems });
+  };
   try {
     effects = await countEffects(scenario, world);
-    planned = planInterruptions(effects, process.env.IRONCRAFT_SIMULATION_CRASH, {
-      isAlone: scenario.isAlone === true,
+    planned = planInterruptions(effects, chosen, {
       hasCustomers: scenario.repeat !== undefined,
       share: world.db.kind === 'embedded' ? EMBEDDED_SHARE : 1,
     });
+    // The world of the first run serves on, unless one crash alone is asked for.
+    const some = planned.length === 1 ? [] : planned.slice(0, runsAWorld);
+    note(await runTogether(scenario, world, effects, some), some);
   } finally {
     await world.close();
   }
-  const runsAWorld = scenario.isAlone === true ? 1 : RUNS_A_WORLD;
-  for (let first = 0; first < planned.length && failures.size < REPORTED; first += runsAWorld) {
-    const some = planned.slice(first, first + runsAWorld);
-    const problems = await runInWorld(scenario, effects, some);
-    if (problems.length === 0) continue;
+  while (done < planned.length && wrong.length < REPORTED) {
+    const some = planned.slice(done, done + runsAWorld);
+    note(await runInWorld(scenario, effects, some), some);
+  }
+  for (const { some, problems } of wrong) {
     const known = failures.size;
     // Which of them it was: each in a world of its own.
     for (const interruption of some) {
       if (failures.size === REPORTED) break;
-      const own = some.length === 1 ? problems : await runInWorld(scenario, effects, [interruption]);
+      const own = planned.length === 1 ? problems : await runInWorld(scenario, effects, [interruption]);
       if (own.length > 0) failures.set(describeInterruption(interruption, effects), own);
     }
     if (failures.size === known) failures.set(`${some.length} of them in one world, and none alone`, problems);
@@ -137,6 +149,7 @@ async function countEffects<World extends SimulatedWorld<Replica>, Replica exten
   const run = await runOnce(scenario, world, undefined);
   await scenario.repeat?.(world, run.made);
   await world.settle();
+  await scenario.retire?.(world, run.made);
   const problems = [...(await scenario.judge(world, run.made)), ...(await world.audit())];
   assert.deepEqual(problems, [], 'the run without a crash is wrong');
   assert.ok(run.effects.log.length > 0, 'it has no effect');
@@ -162,6 +175,7 @@ async function runTogether<World extends SimulatedWorld<Replica>, Replica extend
       problems.push(...compareEffects(run.effects.log, expected, interruption));
       made.push({ interruption, made: run.made });
       if (scenario.isSweep === true) await world.settle();
+      await scenario.retire?.(world, run.made);
     }
     await world.passLeases();
     await repeatAll((moment) => moment === 'before');
@@ -227,7 +241,7 @@ function compareEffects(log: readonly Effect[], expected: readonly Effect[], int
 
 /**
  * A crash leaves behind what it leaves at the change before it, as reads and statements of transactions that are rolled back leave nothing: so the
- * gate crashes before and after each change; where nobody repeats anything, after each and before the first. A world for each run takes its time, so those stand still before changes alone.
+ * gate crashes before and after each change; where nobody repeats anything, after each and before the first.
  * IRONCRAFT_SIMULATION_CRASH=all crashes before and after each effect, as the soak does.
  */
 function planInterruptions(
@@ -235,9 +249,8 @@ function planInterruptions(
   chosen: string | undefined,
   {
     hasCustomers,
-    isAlone,
     share,
-  }: { readonly hasCustomers: boolean; readonly isAlone: boolean; readonly share: number },
+  }: { readonly hasCustomers: boolean; readonly share: number },
 ): readonly Interruption[] {
   const isComplete = chosen === 'all';
   if (chosen !== undefined && !isComplete) return [parseInterruption(chosen)];
@@ -248,7 +261,7 @@ function planInterruptions(
     const isSeen = !hasCustomers && effects.slice(0, place).some((before) => before.isChange);
     if (isComplete || (isChange && !isSeen)) moments.push('before');
     if (isComplete || isChange) moments.push('after');
-    if (!isInTransaction && (isComplete || !isAlone || isChange)) moments.push('stalled');
+    if (!isInTransaction) moments.push('stalled');
     return moments.map((moment) => ({ number, moment }));
   });
   return isComplete ? all : all.filter((_, place) => place % share === 0);
