@@ -9,13 +9,21 @@ import { withPrefix } from '../../src/kernel/ids/ids.ts';
 import { type Answer, type Client, startPlatform } from '../support/platform.ts';
 import { assertRefusal } from './assert-refusal.ts';
 import { type Share, takeTurns } from './take-turns.ts';
-import { connectApp, createWorld, pathIn, receiveMessage, registerMcpServer, uniqueName } from './world.ts';
+import {
+  connectApp,
+  createWorld,
+  foreignWorld,
+  pathIn,
+  receiveMessage,
+  registerMcpServer,
+  uniqueName,
+} from './world.ts';
 
 export async function testLists(share: Share): Promise<void> {
   const platform = await startPlatform();
   after(() => platform.close());
   const world = await createWorld(platform);
-  const abroad = await createWorld(platform);
+  const abroad = await foreignWorld(platform);
   const { operations } = platform.platform;
   const { tenant, organization } = world;
 

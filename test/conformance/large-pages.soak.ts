@@ -13,6 +13,17 @@ before(async () => {
 });
 after(() => platform.close());
 
+test('the list of agents ends a page early when drafts are large', async () => {
+  const p = await platform.createProject();
+  const made: string[] = [];
+  for (const n of numbers) made.push((await p.post('/v1/agents', { name: `Agent ${n}` })).body.id);
+  await platform.db.query({
+    text: `update agents set draft = jsonb_set(draft, '{instructions}', to_jsonb(${TEXT})) where project_id = $1`,
+    values: [p.projectId],
+  });
+  assert.deepEqual(await readAll(p, '/v1/agents', LARGE + 10_000), { ids: made.toReversed(), pages: PAGES });
+});
+
 test('the lists of runs end a page early when inputs are large', async () => {
   const p = await platform.createProject();
   const smithId = await p.createSmith({ external_id: 'large-1' });

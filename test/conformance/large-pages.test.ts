@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startPlatform, type TestPlatform, type TestProject } from '../support/platform.ts';
-import { LARGE, MAX_PAGE_BYTES, numbers, PAGES, PLAIN, readAll, TEXT } from './read-large-pages.ts';
+import { LARGE, MAX_PAGE_BYTES, numbers, PLAIN, TEXT } from './read-large-pages.ts';
 
 let platform: TestPlatform;
 before(async () => {
@@ -10,16 +10,8 @@ before(async () => {
 });
 after(() => platform.close());
 
-test('the list of agents ends a page early when drafts are large', async () => {
-  const p = await platform.createProject();
-  const made: string[] = [];
-  for (const n of numbers) made.push((await p.post('/v1/agents', { name: `Agent ${n}` })).body.id);
-  await platform.db.query({
-    text: `update agents set draft = jsonb_set(draft, '{instructions}', to_jsonb(${TEXT})) where project_id = $1`,
-    values: [p.projectId],
-  });
-  assert.deepEqual(await readAll(p, '/v1/agents', LARGE + 10_000), { ids: made.toReversed(), pages: PAGES });
-});
+/** Three to a page: one is left for the next. */
+const SOME = numbers.slice(0, 4);
 
 describe('the list of large items of a conversation', () => {
   async function readItems(p: TestProject, conversation: string, order: 'asc' | 'desc') {
@@ -40,7 +32,7 @@ describe('the list of large items of a conversation', () => {
     const p = await platform.createProject();
     const smith = await p.createSmith();
     const conversation = (await p.post('/v1/conversations', {}, { 'ic-smith-id': smith })).body.id;
-    const items = numbers.map((n) => ({ role: 'user', content: `Message ${n}` }));
+    const items = SOME.map((n) => ({ role: 'user', content: `Message ${n}` }));
     const added = await p.post(`/v1/conversations/${conversation}/items`, { items });
     assert.equal(added.status, 200, added.text);
     const ids: string[] = added.body.data.map(({ id }: { id: string }) => id);
@@ -49,8 +41,8 @@ describe('the list of large items of a conversation', () => {
              where project_id = $1`,
       values: [p.projectId],
     });
-    assert.deepEqual(await readItems(p, conversation, 'asc'), { ids, pages: PAGES });
-    assert.deepEqual(await readItems(p, conversation, 'desc'), { ids: ids.toReversed(), pages: PAGES });
+    assert.deepEqual(await readItems(p, conversation, 'asc'), { ids, pages: 2 });
+    assert.deepEqual(await readItems(p, conversation, 'desc'), { ids: ids.toReversed(), pages: 2 });
     // All before the last one, the end first.
     const last = ids.at(-1);
     const end = await p.get(`/v1/conversations/${conversation}/items?limit=100&order=asc&before=${last}`);

@@ -4,13 +4,13 @@ import { after, describe, test } from 'node:test';
 import { type Answer, startPlatform } from '../support/platform.ts';
 import { bundleForm, skillText, uploadSkill } from '../support/skills.ts';
 import { assertRefusal } from './assert-refusal.ts';
-import { addItem, createWorld, missingId, pathIn, startConversation, uploadFile } from './world.ts';
+import { addItem, createWorld, foreignWorld, missingId, pathIn, startConversation, uploadFile } from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
 const world = await createWorld(platform);
 const { tenant } = world;
-const abroad = await createWorld(platform);
+const abroad = await foreignWorld(platform);
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, describe, test } from 'node:test';
 import { createClient, startPlatform } from '../support/platform.ts';
-import { bodyFor, createWorld, pathIn } from './world.ts';
+import { bodyFor, foreignWorld, pathIn } from './world.ts';
 
 interface Row {
   readonly method: string;
@@ -103,7 +103,7 @@ test('every create honours Idempotency-Key; a POST that does not names a call th
 });
 
 test('every operation answers for the objects that its path names', async () => {
-  const world = await createWorld(platform);
+  const world = await foreignWorld(platform);
   const nobody = createClient(platform.url, '');
   for (const row of listed) {
     const { method, path, id, posture } = row;

@@ -11,13 +11,22 @@ import { SCOPES } from '../../src/platform/access/scopes.ts';
 import { TenantTransaction } from '../../src/platform/store/tenant-db.ts';
 import { type Answer, type Client, createClient, startPlatform } from '../support/platform.ts';
 import { assertEnvelope, assertRefusal } from './assert-refusal.ts';
-import { createWorld, missingId, slotsOf, startConversation, startResponse, uniqueName, uploadFile } from './world.ts';
+import {
+  createWorld,
+  foreignWorld,
+  missingId,
+  slotsOf,
+  startConversation,
+  startResponse,
+  uniqueName,
+  uploadFile,
+} from './world.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
 const { operations } = platform.platform;
 const home = await createWorld(platform);
-const abroad = await createWorld(platform);
+const abroad = await foreignWorld(platform);
 const nobody = createClient(platform.url, '');
 
 interface Kind {

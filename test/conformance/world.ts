@@ -406,6 +406,15 @@ export async function createWorld(platform: TestPlatform): Promise<World> {
   };
 }
 
+const foreignWorlds = new WeakMap<object, Promise<World>>();
+
+/** A world whose objects are read, and are another project's to the test: the files of a process share it, as they share the server. */
+export function foreignWorld(platform: TestPlatform): Promise<World> {
+  const world = foreignWorlds.get(platform.platform) ?? createWorld(platform);
+  foreignWorlds.set(platform.platform, world);
+  return world;
+}
+
 async function suppressAddress(tenant: Client): Promise<string> {
   const address = `${uniqueName().slice(5)}@example.com`;
   const { status, text, body } = await tenant.post('/v1/tenant/email/suppressions', { address });

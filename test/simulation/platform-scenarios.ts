@@ -530,7 +530,7 @@ interface Document {
 }
 
 /** More chunks than are stored by one transaction. */
-const DOCUMENT = Array.from({ length: 220 }, (_, at) => `Line ${at} tells of the number ${at * 7_919}.`).join('\n');
+const DOCUMENT = Array.from({ length: 270 }, (_, at) => `Line ${at} tells of the number ${at * 7_919}.`).join('\n');
 const CHUNKS = { type: 'static', static: { max_chunk_size_tokens: 100, chunk_overlap_tokens: 20 } };
 
 /** Goes on from what was answered. */

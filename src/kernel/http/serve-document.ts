@@ -50,6 +50,8 @@ export async function serveDocument(app: FastifyInstance, options: ReferenceOpti
     await pages.register(swaggerUi, {
       routePrefix: `${basePath}/docs`,
       theme: { title, css: [{ filename: 'reference.css', content: STYLE }], favicon: [ICON] },
+      // Shown nowhere; without one each service would read Swagger's from a file.
+      logo: { type: ICON.type, content: ICON.content },
       uiConfig: {
         // Without the bar that carries Swagger's name and asks for the address of a document.
         layout: 'BaseLayout',
