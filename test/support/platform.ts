@@ -105,11 +105,15 @@ export interface TestPlatformOptions {
 }
 
 const UNLIMITED = 1_000_000;
+/** What each project may store where nothing else is set: tests that reach it set the count of what is stored. */
+export const PROJECT_STORAGE_BYTES = 1024 ** 4;
 /** A busy machine, or a second server that starts in the same process, must not look like an overload to a test. */
 const NEVER_OVERLOADED_MS = 60_000;
 
 /** The one host of examples that can be looked up: nothing listens there. */
 const KNOWN_HOST = 'example.com';
+/** Where the shared server may call though it is private: the servers that tests start are on loopback. */
+const REACHABLE = ['127.0.0.1', KNOWN_HOST];
 /** Where channels call when they are told nothing else. */
 const PROVIDERS = new Set(['api.telegram.org', 'graph.facebook.com', 'discord.com', 'slack.com', 'api.twilio.com']);
 const lookUpKnownHost: Lookup = async (hostname) => {
@@ -142,16 +146,34 @@ type TestServer = Pick<
   | 'close'
 >;
 
-const borrowServer = shareInProcess(() => openServer({}));
+/** What tests offer in the server that they share: to each project its test's own. */
+const toolsOfProjects = new Map<string, readonly ToolSource[]>();
+
+const sharedTools: ToolSource = {
+  async toolsFor(turn) {
+    const sources = toolsOfProjects.get(turn.projectId) ?? [];
+    const offered = await Promise.all(sources.map((source) => source.toolsFor(turn)));
+    return {
+      tools: offered.flatMap(({ tools }) => tools),
+      warnings: offered.flatMap(({ warnings = [] }) => warnings),
+    };
+  },
+};
+
+const borrowServer = shareInProcess(() => openServer({ outboundAllow: REACHABLE, toolSources: [sharedTools] }));
 
 /**
- * Without options it is the server that all tests of the process share, and `close` gives it back; with options it is a
- * server of the caller's own. Either way the organization is the caller's own.
+ * Without options it is the server that all tests of the process share, and `close` gives it back. It calls addresses
+ * on loopback, which the others are told by `outboundAllow`. With tools alone it is the shared one too: it offers them in the projects
+ * that the caller makes with `createProject`. With any other option (`{}` has none) it is a server of the caller's own. Either way the
+ * organization is the caller's own.
  */
 export async function startPlatform(options?: TestPlatformOptions): Promise<TestPlatform> {
-  if (options !== undefined) return lettingGo(await withOrganization(await openServer(options)));
+  const { toolSources, ...others } = options ?? {};
+  const isShared = options === undefined || (toolSources !== undefined && Object.keys(others).length === 0);
+  if (!isShared) return lettingGo(await withOrganization(await openServer(options)));
   const { value, release } = await borrowServer();
-  return lettingGo(await withOrganization({ ...value, close: release }));
+  return lettingGo(await withOrganization({ ...value, close: release }, toolSources));
 }
 
 let signingPair: Promise<SigningPair> | undefined;
@@ -193,7 +215,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
       addressRequestsPerMinute: UNLIMITED,
       bodyLimitBytes: 10 * 1024 * 1024,
       fileLimitBytes: 64 * 1024 * 1024,
-      projectStorageBytes: 1024 ** 4,
+      projectStorageBytes: PROJECT_STORAGE_BYTES,
       usageDays: 0,
       trustProxy: false,
       connections: { perAddress: UNLIMITED, total: UNLIMITED },
@@ -274,7 +296,7 @@ async function openServer(options: TestPlatformOptions): Promise<TestServer> {
   };
 }
 
-async function withOrganization(server: TestServer): Promise<TestPlatform> {
+async function withOrganization(server: TestServer, toolSources?: readonly ToolSource[]): Promise<TestPlatform> {
   const { url, db, platform } = server;
   const newOrganization = async () => {
     const { organizationId, key } = await db.transaction(async (tx) => {
@@ -297,6 +319,7 @@ async function withOrganization(server: TestServer): Promise<TestPlatform> {
         const minted = await platform.issuer.issueProjectToken(new TenantTransaction(tx, id), { actor: null });
         return { projectId: id, token: minted.token };
       });
+      if (toolSources !== undefined) toolsOfProjects.set(projectId, toolSources);
       return createTestProject(url, projectId, token);
     },
   };

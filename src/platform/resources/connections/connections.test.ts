@@ -13,7 +13,7 @@ let platform: TestPlatform;
 let p: TestProject;
 before(async () => {
   upstream = await startOAuthUpstream(CALLBACK);
-  platform = await startPlatform({ outboundAllow: [upstream.host, 'example.com'] });
+  platform = await startPlatform();
   p = await platform.createProject();
   await saveProvider(p);
 });

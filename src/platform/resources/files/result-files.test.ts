@@ -13,7 +13,7 @@ let server: FakeMcpServer;
 let platform: TestPlatform;
 before(async () => {
   server = await startMcpServer([{ name: 'draw' }]);
-  platform = await startPlatform({ outboundAllow: ['127.0.0.1', 'example.com'] });
+  platform = await startPlatform();
 });
 after(async () => {
   await platform.close();

@@ -16,7 +16,7 @@ const ADD = {
 const DELETE_ALL = { name: 'delete_all', annotations: { destructiveHint: true } };
 
 const server = await startMcpServer([ADD, DELETE_ALL]);
-const platform = await startPlatform({ outboundAllow: ['127.0.0.1', 'example.com'] });
+const platform = await startPlatform();
 after(async () => {
   await platform.close();
   await server.close();

@@ -6,7 +6,7 @@ import { startPlatform, type TestProject } from '../../../../test/support/platfo
 // The operator's allow list stands in for a public address, which a smith's own key must have.
 const smithUpstream = await startOpenAiUpstream();
 const tenantUpstream = await startOpenAiUpstream();
-const platform = await startPlatform({ outboundAllow: [new URL(smithUpstream.url).host] });
+const platform = await startPlatform();
 after(async () => {
   await platform.close();
   await smithUpstream.close();

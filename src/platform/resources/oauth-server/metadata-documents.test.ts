@@ -32,7 +32,7 @@ before(async () => {
   await once(host, 'listening');
   origin = `http://127.0.0.1:${(host.address() as AddressInfo).port}`;
   // What the operator allows may be plain http.
-  platform = await startPlatform({ outboundAllow: ['127.0.0.1'] });
+  platform = await startPlatform();
   project = await platform.createProject();
   resource = PUBLIC_URL + (await publishMcp(project, { type: 'smith', id: await project.createSmith() })).path;
 });

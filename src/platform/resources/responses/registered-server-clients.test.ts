@@ -22,7 +22,7 @@ let server: EverythingServer;
 let platform: TestPlatform;
 before(async () => {
   server = await startEverythingServer('streamableHttp');
-  platform = await startPlatform({ outboundAllow: ['127.0.0.1', 'example.com'] });
+  platform = await startPlatform();
 });
 after(async () => {
   await platform.close();

@@ -38,7 +38,7 @@ before(async () => {
     },
     { name: 'echo', description: 'Gives back what it is given.' },
   ]);
-  platform = await startPlatform({ outboundAllow: ['127.0.0.1', 'example.com'] });
+  platform = await startPlatform();
 });
 beforeEach(() => {
   server.received.length = 0;
