@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
+import { deflateRawSync } from 'node:zlib';
 import { ZipFile } from 'yazl';
+import { writeStoredZip } from '../../src/platform/knowledge/read/stored-zip.ts';
 import type { Answer, Client } from './platform.ts';
 
 let uploaded = 0;
@@ -60,4 +62,16 @@ export async function zipOfSize(bytes: number, name: string): Promise<Buffer<Arr
   const filled = Buffer.concat([packed, Buffer.alloc(slack)]);
   filled.writeUInt16LE(slack, packed.length - 2);
   return filled;
+}
+
+/** An archive of one deflated file of zeros, whose directory says that it has so many bytes. */
+export function lyingZip(bytes: number, said: number): Buffer {
+  const packed = deflateRawSync(Buffer.alloc(bytes));
+  const archive = writeStoredZip([['a', packed]]);
+  const directory = archive.length - 22 - 46 - 1;
+  archive.writeUInt16LE(8, directory + 10);
+  archive.writeUInt32LE(said, directory + 24);
+  archive.writeUInt16LE(8, 8);
+  archive.writeUInt32LE(said, 22);
+  return archive;
 }

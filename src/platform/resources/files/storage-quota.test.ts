@@ -8,7 +8,8 @@ import { reconcileStorage } from '../../maintenance/reconcile-storage.ts';
 import { expireFiles } from './expire-files.ts';
 import { measureStorage } from './storage-quota.ts';
 
-const LIMIT_BYTES = 1_000;
+/** More than the vector of a chunk takes. */
+const LIMIT_BYTES = 100_000;
 const NEVER = new AbortController().signal;
 const logger = openTestLogger();
 
@@ -40,8 +41,8 @@ async function countLeftovers({ projectId }: TestProject): Promise<number> {
   return rows[0]?.count ?? -1;
 }
 
-async function setUsed({ projectId }: TestProject, bytes: number, { db } = platform): Promise<void> {
-  await db.query({
+async function setUsed({ projectId }: TestProject, bytes: number): Promise<void> {
+  await platform.db.query({
     text: 'update project_storage set used_bytes = $2 where project_id = $1',
     values: [projectId, bytes],
   });
@@ -52,12 +53,12 @@ test('a project stores up to its limit, to the byte, and no other project feels 
   assert.equal(await usedBytes(p), 0);
   assert.equal((await upload(p, LIMIT_BYTES + 1)).code, 'payload_too_large');
   assert.equal(await usedBytes(p), 0);
-  assert.equal((await upload(p, 400)).status, 200);
-  const refused = await upload(p, 601);
+  assert.equal((await upload(p, 40_000)).status, 200);
+  const refused = await upload(p, 60_001);
   assert.deepEqual([refused.status, refused.code, refused.body.error.param], [413, 'payload_too_large', 'file']);
-  assert.match(refused.body.error.message, /may take 1000 bytes together/);
+  assert.match(refused.body.error.message, /may take 100000 bytes together/);
   assert.deepEqual(refused.body.error.details, { limit_bytes: LIMIT_BYTES });
-  assert.equal((await upload(p, 600)).status, 200);
+  assert.equal((await upload(p, 60_000)).status, 200);
   assert.equal(await usedBytes(p), LIMIT_BYTES);
   assert.equal((await upload(p, 1)).code, 'payload_too_large');
   assert.equal(await countLeftovers(p), 0);
@@ -66,24 +67,24 @@ test('a project stores up to its limit, to the byte, and no other project feels 
 
 test('of uploads that end at the same time no more pass than fit', async () => {
   const p = await platform.createProject();
-  const answers = await Promise.all(Array.from({ length: 12 }, () => upload(p, 300)));
+  const answers = await Promise.all(Array.from({ length: 12 }, () => upload(p, 30_000)));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(3).fill(200), ...Array(9).fill(413)]);
-  assert.equal(await usedBytes(p), 900);
+  assert.equal(await usedBytes(p), 90_000);
   assert.equal(await countLeftovers(p), 0);
 });
 
 test('what is deleted is given back, once, however many delete it', async () => {
   const p = await platform.createProject();
-  const { body } = await upload(p, 700);
-  await upload(p, 100);
+  const { body } = await upload(p, 70_000);
+  await upload(p, 10_000);
   await Promise.all(Array.from({ length: 6 }, () => p.delete(`/v1/files/${body.id}`)));
-  assert.equal(await usedBytes(p), 100);
-  assert.equal((await upload(p, 900)).status, 200);
+  assert.equal(await usedBytes(p), 10_000);
+  assert.equal((await upload(p, 90_000)).status, 200);
 });
 
 test('what ends by itself is given back', async () => {
   const p = await platform.createProject();
-  await upload(p, 700, { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' });
+  await upload(p, 70_000, { 'expires_after[anchor]': 'created_at', 'expires_after[seconds]': '3600' });
   await platform.db.query({
     text: `update files set expires_at = now() - interval '1 second' where project_id = $1`,
     values: [p.projectId],
@@ -103,19 +104,12 @@ async function index(p: TestProject, vectorStoreId: string, fileId: string) {
 }
 
 describe('what vector stores hold', () => {
-  /** More than the vector of a chunk takes. */
-  const ROOM_BYTES = 100_000;
   const CHUNK_BYTES = 1_024;
-  let roomy: TestPlatform;
-  before(async () => {
-    roomy = await startPlatform({ limits: { projectStorageBytes: ROOM_BYTES } });
-  });
-  after(() => roomy.close());
 
   const stored = async (p: TestProject) => (await p.get('/v1/tenant/storage')).body.used_bytes;
 
   test('is counted, and given back when a file is taken out, or the store is deleted', async () => {
-    const p = await roomy.createProject();
+    const p = await platform.createProject();
     const { body: file } = await upload(p, 300);
     const first = (await p.post('/v1/vector_stores', {})).body.id;
     const second = (await p.post('/v1/vector_stores', {})).body.id;
@@ -130,31 +124,34 @@ describe('what vector stores hold', () => {
     assert.equal(await stored(p), 300);
     // The rows of the deleted one go by themselves, and are not given back a second time.
     await eventually(async () => {
-      const { rowCount } = await roomy.db.query({ text: 'select from vector_stores where id = $1', values: [second] });
+      const { rowCount } = await platform.db.query({
+        text: 'select from vector_stores where id = $1',
+        values: [second],
+      });
       return rowCount === 0 ? true : undefined;
     }, 'the store is removed');
     assert.equal(await stored(p), 300);
   });
 
   test('fits to the byte, or the file is failed with the limit', async () => {
-    const p = await roomy.createProject();
+    const p = await platform.createProject();
     const { body: file } = await upload(p, 300);
     const store = (await p.post('/v1/vector_stores', {})).body.id;
-    await setUsed(p, ROOM_BYTES - 300 - CHUNK_BYTES + 1, roomy);
+    await setUsed(p, LIMIT_BYTES - 300 - CHUNK_BYTES + 1);
     const refused = await index(p, store, file.id);
     assert.deepEqual([refused.status, refused.last_error?.code], ['failed', 'server_error']);
     assert.match(refused.last_error.message, /may take 100000 bytes together/);
-    await setUsed(p, ROOM_BYTES - 300 - CHUNK_BYTES, roomy);
+    await setUsed(p, LIMIT_BYTES - 300 - CHUNK_BYTES);
     assert.equal((await index(p, store, file.id)).status, 'completed');
-    assert.equal(await stored(p), ROOM_BYTES);
+    assert.equal(await stored(p), LIMIT_BYTES);
   });
 
   test('is counted anew with the files', async () => {
-    const p = await roomy.createProject();
+    const p = await platform.createProject();
     const { body: file } = await upload(p, 300);
     const { usage_bytes: size } = await index(p, (await p.post('/v1/vector_stores', {})).body.id, file.id);
-    await setUsed(p, 1, roomy);
-    await reconcileStorage({ db: roomy.db, logger }, NEVER);
+    await setUsed(p, 1);
+    await reconcileStorage({ db: platform.db, logger }, NEVER);
     assert.equal(await stored(p), 300 + size);
   });
 });

@@ -7,6 +7,7 @@ import { missingId } from '../../../../../test/conformance/world.ts';
 import { publishVersion, readEvents } from '../../../../../test/support/agents.ts';
 import {
   type Answer,
+  PROJECT_STORAGE_BYTES,
   startPlatform,
   type TestPlatform,
   type TestProject,
@@ -19,7 +20,6 @@ import { MAX_BUNDLE_BYTES } from './store-bundle.ts';
 import { sweepUiBundles } from './sweep-bundles.ts';
 import { MAX_RESOURCES, MAX_RESOURCES_BYTES } from './upload-ui.ts';
 
-const STORAGE_BYTES = 20 * 1024 * 1024;
 const NEVER = new AbortController().signal;
 const logger = openTestLogger();
 const PAGE = '<!doctype html><title>Card</title><h1>Card</h1>';
@@ -28,7 +28,7 @@ let platform: TestPlatform;
 let project: TestProject;
 let agentId: string;
 before(async () => {
-  platform = await startPlatform({ limits: { projectStorageBytes: STORAGE_BYTES } });
+  platform = await startPlatform();
   project = await platform.createProject();
   agentId = await makeAgent(project);
 });
@@ -335,16 +335,22 @@ describe('the limits hold to the byte:', () => {
   test('the project’s storage', async () => {
     const owner = await platform.createProject();
     const place: [TestProject, string] = [owner, await makeAgent(owner)];
-    const pageOf = (at: number) => `<!--${at}-->${'x'.repeat(MAX_BUNDLE_BYTES - 8)}`;
-    for (let at = 0; at < 4; at += 1) await upload({ name: `p${at}` }, pageOf(at), place);
-    assert.equal(await usedBytes(owner), 4 * MAX_BUNDLE_BYTES);
-    assertRefusal(await send({ name: 'p4' }, pageOf(4), place), 413, 'payload_too_large', 'file');
+    const pageOf = (at: number) => `<!--${at}-->${'x'.repeat(1_000)}`;
+    const bytes = pageOf(0).length;
+    await upload({ name: 'p0' }, pageOf(0), place);
+    await platform.db.query({
+      text: 'update project_storage set used_bytes = $2 where project_id = $1',
+      values: [owner.projectId, PROJECT_STORAGE_BYTES - bytes],
+    });
+    await upload({ name: 'p1' }, pageOf(1), place);
+    assert.equal(await usedBytes(owner), PROJECT_STORAGE_BYTES);
+    assertRefusal(await send({ name: 'p2' }, pageOf(2), place), 413, 'payload_too_large', 'file');
     // The same document takes nothing more, and one that replaces another takes its room.
-    await upload({ name: 'p4' }, pageOf(3), place);
-    await upload({ name: 'p0' }, pageOf(5), place);
-    assert.equal(await usedBytes(owner), 4 * MAX_BUNDLE_BYTES);
+    await upload({ name: 'p2' }, pageOf(1), place);
+    await upload({ name: 'p0' }, pageOf(3), place);
+    assert.equal(await usedBytes(owner), PROJECT_STORAGE_BYTES);
     await reconcileStorage({ db: platform.db, logger }, NEVER);
-    assert.equal(await usedBytes(owner), 4 * MAX_BUNDLE_BYTES);
+    assert.equal(await usedBytes(owner), 2 * bytes);
   });
 });
 
