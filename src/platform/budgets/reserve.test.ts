@@ -8,7 +8,7 @@ import { TenantTransaction } from '../store/tenant-db.ts';
 import { removeBudget } from './budget-store.ts';
 import { releaseBudgets, releaseExpired } from './reserve.ts';
 
-testBudgetRaces(12, 20, [0.5]);
+testBudgetRaces(4, 12, [0.5]);
 
 const platform = await startPlatform();
 after(() => platform.close());

@@ -1,35 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MARKS, speak } from '../../../../test/support/speech-lines.ts';
+import { speak, testLongLines } from '../../../../test/support/speech-lines.ts';
 import { SpeechText } from './speech-text.ts';
 
-const LINE = 200_000;
 const LETTERS = 20_000;
 /** What is held back at most, with the letter that is one too many. */
 const HELD = 4_001;
 
-const ENDS = [
-  ['', ''],
-  ['', 'a'],
-  ['', ' \u2028a'],
-  ['a', ')a'],
-] as const;
-/** More than the brackets that one link may have; even, as some marks count in pairs. */
-const FEW = 40;
-
-for (const mark of MARKS) {
-  test(`SpeechText speaks a long line of ${JSON.stringify(mark)} as it speaks a short one`, () => {
-    for (const [before, after] of ENDS) {
-      const say = (count: number) => speak([before + mark.repeat(count) + after]);
-      const [short, longer] = [say(FEW), say(FEW + 2)];
-      const pairs = Math.floor(LINE / mark.length / 2);
-      const said = say(2 * pairs);
-      assert.equal(said.length, short.length + (pairs - FEW / 2) * (longer.length - short.length), before + after);
-      const half = short.length / 2;
-      assert.ok(said.startsWith(short.slice(0, half)) && said.endsWith(short.slice(half)), before + after);
-    }
-  });
-}
+testLongLines(20_000);
 
 test('SpeechText holds back no more than 4,000 letters when what comes letter by letter has no blank', () => {
   for (const [first, piece] of [

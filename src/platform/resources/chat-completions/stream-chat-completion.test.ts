@@ -234,7 +234,7 @@ test('a stream and its whole twin say the same, whatever the turn holds', async 
       assert.deepEqual(streamed.usage, includeUsage ? whole.body.usage : undefined);
       assert.equal(streamed.ironcraft.status, whole.body.ironcraft.status);
     }),
-    { numRuns: 40 },
+    { numRuns: 8 },
   );
 });
 

@@ -116,7 +116,7 @@ describe('a stream', () => {
         const seen = Math.floor((share / 100) * (events.length - 1));
         assert.deepEqual(await replay(smith.project, final.id, seen), events.slice(seen + 1));
       }),
-      { numRuns: 25 },
+      { numRuns: 8 },
     );
   });
 });
