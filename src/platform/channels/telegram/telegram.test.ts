@@ -265,7 +265,7 @@ test('without the bot its deployments are disconnected', async () => {
 });
 
 test('a group that becomes a supergroup is the same conversation, whichever of the two says so first', async () => {
-  for (const isOldFirst of [true, false]) {
+  const migrate = async (isOldFirst: boolean) => {
     const bot = await startBot();
     const [group, supergroup] = [-newId(), -1_000_000_000_000 - newId()];
     const { id } = await deploy(bot, { address: String(group) });
@@ -291,5 +291,6 @@ test('a group that becomes a supergroup is the same conversation, whichever of t
     const { data } = (await bot.project.get(`/v1/smiths/${bot.smithId}/runs`)).body;
     assert.equal(data.length, 2);
     assert.equal(data[0].thread_id, data[1].thread_id);
-  }
+  };
+  await Promise.all([migrate(true), migrate(false)]);
 });

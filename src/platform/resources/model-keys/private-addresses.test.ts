@@ -1,48 +1,26 @@
 /** Nothing that a caller may name makes the server call its own machine, and no answer from there is passed on. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { after, type TestContext, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
+import {
+  assertNothingQuoted,
+  INPUT,
+  PROVIDERS,
+  SECRET,
+  STRANGERS,
+  serve,
+} from '../../../../test/support/loopback-strangers.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
 
 const TENANT = '/v1/tenant/model_keys';
-const SECRET = 'root:x:0:0:of-the-loopback';
-const INPUT = { input: [{ role: 'user', content: 'Hello' }] };
 
 const logged: string[] = [];
 const logger = createLogger({ logLevel: 'info' }, { write: (line) => void logged.push(line) });
 /** As an operator starts it who has set nothing. */
 const closed = await startPlatform({ limits: { modelPrivateAddresses: 'deny' }, logger });
 after(() => closed.close());
-
-/** A service on loopback that is no model provider, until the end of a test or of the file. */
-async function serve(t: { after(work: () => void): void }, listener: RequestListener, port = 0) {
-  const seen: string[] = [];
-  const server = createServer((request, response) => {
-    seen.push(`${request.method} ${request.url}`);
-    listener(request, response);
-  });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
-}
-
-const STRANGERS: readonly [string, RequestListener][] = [
-  ['answers 200 with a page', (_request, response) => response.end(`<html>${SECRET}</html>`)],
-  ['answers 200 with JSON', (_request, response) => answerJson(response, 200, { secret: SECRET })],
-  ['answers 404 with JSON', (_request, response) => answerJson(response, 404, { message: SECRET })],
-  ['answers 400 with a text', (_request, response) => response.writeHead(400).end(SECRET)],
-  ['says it in the status', (_request, response) => response.writeHead(400, SECRET.replaceAll(':', ' ')).end()],
-  ['sends events of its own', (_request, response) => sendEvents(response, `data: ${SECRET}\n\n`)],
-  ['sends events of JSON', (_request, response) => sendEvents(response, `data: {"secret":"${SECRET}"}\n\n`)],
-];
 
 const fileEnd = { after };
 const upstream = await startOpenAiUpstream();
@@ -138,30 +116,8 @@ test('a redirect of a model server is an error and is not followed, even where b
 
 for (const [index, [what]] of STRANGERS.entries()) {
   test(`nothing is quoted of a service that ${what}: in the run, the events, an embedding and the log`, async () => {
-    const stranger = strangers[index] ?? assert.fail();
-    const project = await opened.createProject();
-    for (const provider of ['openai-compatible', 'openai', 'anthropic', 'google', 'mistral', 'xai']) {
-      await project.put(`${TENANT}/${provider}`, { api_key: 'sk-test-123456', base_url: `${stranger.url}/v1` });
-      const smithId = await project.createSmith({ model: `${provider}/x` });
-      const run = await project.post(`/v1/smiths/${smithId}/runs`, INPUT);
-      const streamed = await project.post(`/v1/smiths/${smithId}/runs`, { ...INPUT, stream: true });
-      for (const { text } of [run, streamed]) {
-        assert.match(text, /model_request_failed/, provider);
-        assert.doesNotMatch(text, /of-the-loopback/, provider);
-      }
-      const embedded = await project.post('/v1/embeddings', { input: 'x', model: `${provider}/x` });
-      assert.doesNotMatch(embedded.text, /of-the-loopback/, provider);
-    }
-    assert.ok(stranger.seen.length > 0);
-    assert.doesNotMatch((await project.get('/v1/events')).text, /of-the-loopback/);
+    // Each provider meets one of them; the soak has every provider meet each.
+    await assertNothingQuoted(opened, strangers[index], [PROVIDERS[index % PROVIDERS.length] ?? assert.fail()]);
     assert.doesNotMatch(logged.join(''), /of-the-loopback/);
   });
-}
-
-function answerJson(response: Parameters<RequestListener>[1], status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-function sendEvents(response: Parameters<RequestListener>[1], text: string): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
 }
