@@ -56,6 +56,12 @@ test('the verbs go through the server that holds the store, and find what they d
     assert.equal(minted.code, 0, minted.stderr);
     assert.match(minted.stdout, /^icd_live_[\w-]{43}\n$/);
     assert.match(minted.stderr, new RegExp(`^dtk_\\w+ for ${workspaceId} \\(Kim\\): read\n$`));
+    const ofPlatform = await runVerbInProcess(['token', 'mint'], folder, variables);
+    assert.equal(ofPlatform.code, 1);
+    assert.match(
+      ofPlatform.stderr,
+      /^error: This command is for the service “platform”, .*serve --only.* Stop it, run this again/,
+    );
     const nobody = await run('wallet', 'top-up', '--workspace', 'nobody@example.com', '--cents', '5');
     assert.deepEqual([nobody.code, nobody.stdout], [1, '']);
     assert.match(nobody.stderr, /^error: There is no workspace nobody@example\.com\./);

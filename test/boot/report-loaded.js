@@ -1,8 +1,8 @@
 /**
- * Preloaded into a server: writes what its main thread has loaded by the end into the file that LOADED_FILE names. In JavaScript, because
- * a preloaded file of TypeScript would load what strips types.
+ * Preloaded into a server: at SIGUSR2 it writes what its main thread has loaded so far into the file that LOADED_FILE names. In JavaScript,
+ * because a preloaded file of TypeScript would load what strips types.
  */
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 
@@ -17,8 +17,9 @@ if (isMainThread && LOADED_FILE !== undefined) {
       return resolved;
     },
   });
-  process.on('exit', () => {
+  process.on('SIGUSR2', () => {
     const ofNode = process.moduleLoadList.filter((name) => name.startsWith('NativeModule '));
-    writeFileSync(LOADED_FILE, JSON.stringify({ packages: [...packages], ofNode }));
+    writeFileSync(`${LOADED_FILE}.part`, JSON.stringify({ packages: [...packages], ofNode }));
+    renameSync(`${LOADED_FILE}.part`, LOADED_FILE);
   });
 }

@@ -1,6 +1,6 @@
 /**
  * The command line without a process of its own, which costs a second each time. What a verb finds around it is swapped while
- * it runs (the environment, the working folder), so one runs at a time; `serve` needs a real process.
+ * it runs (the environment, the working folder), so one runs at a time; a `serve` that starts needs a real process.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { runProgram } from '../../src/command-line/program.ts';
@@ -23,7 +23,7 @@ export async function runVerbInProcess(
   const output: Output = { stdout: '', stderr: '' };
   const { env } = process;
   const cwd = process.cwd();
-  const restore = [captureInto(output, 'stdout'), captureInto(output, 'stderr')];
+  const restore = [captureInto(output, 'stdout'), captureInto(output, 'stderr'), ...LISTENED.map(keepListeners)];
   process.env = { PATH: env.PATH, HOME: env.HOME, TMPDIR: env.TMPDIR, ...variables };
   process.chdir(folder);
   await holdEngine();
@@ -35,6 +35,19 @@ export async function runVerbInProcess(
     process.env = env;
     for (const undo of restore) undo();
   }
+}
+
+/** What a process that is to serve listens to from its first moment to its end. */
+const LISTENED = ['SIGTERM', 'SIGINT', 'uncaughtException', 'unhandledRejection'] as const;
+
+/** Gives what takes away the listeners that come from now on. */
+function keepListeners(event: string): () => void {
+  const before = process.rawListeners(event);
+  return () => {
+    for (const listener of process.rawListeners(event)) {
+      if (!before.includes(listener)) process.off(event, listener as () => void);
+    }
+  };
 }
 
 function captureInto(output: Output, name: 'stdout' | 'stderr'): () => void {
