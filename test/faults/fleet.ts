@@ -142,7 +142,9 @@ export async function assertEndsEarly(server: ServerProcess): Promise<void> {
 export function patiently(ask: () => Promise<Answer>): Promise<Answer> {
   return waitFor('answer of a server that sheds no load', PATIENCE_MS, async () => {
     const answer = await ask();
-    return answer.body?.error?.code === 'service_overloaded' ? undefined : answer;
+    // The domain service names the error itself, the platform its code.
+    const error = answer.body?.error;
+    return (error?.code ?? error) === 'service_overloaded' ? undefined : answer;
   });
 }
 
