@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict';
 import { computedMs } from '../support/computed-time.ts';
-import { testStallingTexts } from './stalling-texts.ts';
+import { LARGEST_TEXTS, testStallingTexts } from './stalling-texts.ts';
 
 const STALL_MS = 1_000;
 const TRIES = 3;
 
-testStallingTexts((work) => {
+testStallingTexts(LARGEST_TEXTS, (work) => {
   const taken: number[] = [];
   for (;;) {
     const startedMs = computedMs();
