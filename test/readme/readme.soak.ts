@@ -44,6 +44,11 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+test('the command line that the README names prints its help', async () => {
+  const { stdout } = await run('npm', ['run', '--silent', 'ironcraft', '--', '--help'], { cwd: root });
+  assert.match(stdout, /serve/);
+});
+
 test('the README’s commands stream a turn, survive kill -9, show the whole timeline, answer from a file, call tools and have people asked, open a page, let an MCP client in, keep to a budget and a schedule, and buy a name', async (context) => {
   const sections = await readSections();
   const [, setUp, create, stream, crash, timeline] = sections.get('Two minutes to a streamed answer') ?? [];

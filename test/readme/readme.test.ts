@@ -1,11 +1,7 @@
-/** The README has the blocks of commands that the soak runs, and its command line is there. */
+/** The README has the blocks of commands that the soak runs. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
-import { readSections, root } from './read-sections.ts';
-
-const run = promisify(execFile);
+import { readSections } from './read-sections.ts';
 
 test('the README has as many blocks of commands below each heading as are run', async () => {
   const sections = await readSections();
@@ -18,9 +14,4 @@ test('the README has as many blocks of commands below each heading as are run', 
     [6, 1, 10, 1, 2, 1, 1, 1],
     'a new block of commands needs a place in this test',
   );
-});
-
-test('the command line that the README names prints its help', async () => {
-  const { stdout } = await run('npm', ['run', '--silent', 'ironcraft', '--', '--help'], { cwd: root });
-  assert.match(stdout, /serve/);
 });
