@@ -87,7 +87,7 @@ test('what a file leaves behind fails it', async (t) => {
   assert.match(troubles[0] ?? '', /^test\/runner\/fixtures\/leaves-traces\.ts left left-behind-\w+ in the scratch/);
 });
 
-test('a file past its limit fails, and the next one runs', async (t) => {
+test('a file past its limit fails, the next one runs, and one that blocks fails with its process', async (t) => {
   const { worker } = startWorker(t);
   const late = await worker.run(fixture('never-ends'), 500);
   assert.deepEqual(
@@ -96,15 +96,25 @@ test('a file past its limit fails, and the next one runs', async (t) => {
   );
   assert.match(summarize(late)[1] ?? '', /timed out after 500ms/);
   assert.deepEqual(summarize(await worker.run(fixture('no-test'), LIMIT_MS)), ['failed: The file declares no test.']);
+  await assertEndsProcess(worker, 'blocks');
 });
 
-for (const name of ['blocks', 'exits']) {
-  test(`a file that ${name} fails with its process`, async (t) => {
-    const { worker } = startWorker(t);
-    const report = await worker.run(fixture(name), 500);
-    assert.match(summarize(report).join(), /^failed: The process ended \((?:SIGKILL|code 0)\) before the file did/);
-    assert.equal(worker.isAlive, false);
-  });
+test('a property of fast-check draws by the run’s seed and its test’s name, and a file that exits fails with its process', async (t) => {
+  const draw = async (seed: string): Promise<[WorkerProcess, readonly string[]]> => {
+    const { worker } = startWorker(t, { IRONCRAFT_TEST_SEED: seed });
+    return [worker, (await worker.run(fixture('draws-at-random'), LIMIT_MS)).diagnostics];
+  };
+  const [[first, drawn], [, again], [, other]] = [await draw('7'), await draw('7'), await draw('8')];
+  assert.notEqual(drawn[0]?.split(': ')[1], drawn[1]?.split(': ')[1]);
+  assert.deepEqual(again, drawn);
+  assert.notDeepEqual(other, drawn);
+  await assertEndsProcess(first, 'exits');
+});
+
+async function assertEndsProcess(worker: WorkerProcess, name: 'blocks' | 'exits'): Promise<void> {
+  const report = await worker.run(fixture(name), 500);
+  assert.match(summarize(report).join(), /^failed: The process ended \((?:SIGKILL|code 0)\) before the file did/);
+  assert.equal(worker.isAlive, false);
 }
 
 test('what fails after its test has passed is no success', async (t) => {
@@ -116,7 +126,7 @@ test('what fails after its test has passed is no success', async (t) => {
   assert.match(output(), /too late for the test/);
 });
 
-test('an uncaught error fails the test that it comes from, and no hook watches promises for that', async (t) => {
+test('an uncaught error fails the test that it comes from, and what a file computed includes what its processes did', async (t) => {
   const { worker } = startWorker(t);
   assert.deepEqual(summarize(await worker.run(fixture('throws-beside'), LIMIT_MS)), [
     'failed: a group › waits, and a timer of its own throws: Error: by a timer',
@@ -124,6 +134,9 @@ test('an uncaught error fails the test that it comes from, and no hook watches p
     'passed: a group › waits beside them',
     'passed: is told of no promise',
   ]);
+  const report = await worker.run(fixture('child-computes'), LIMIT_MS);
+  assert.deepEqual(summarize(report), ['passed: a child computes']);
+  if (process.platform === 'linux') assert.ok(report.processorMs >= 100, `${report.processorMs} ms`);
 });
 
 test('a worker process of one store knows nothing of the other', async (t) => {
@@ -132,24 +145,6 @@ test('a worker process of one store knows nothing of the other', async (t) => {
   assert.deepEqual(diagnostics, ['postgres://127.0.0.1:1/none']);
   const { worker: other } = startWorker(t, { IRONCRAFT_TEST_DATABASE_URL: undefined });
   assert.deepEqual((await other.run(fixture('tells-store'), LIMIT_MS)).diagnostics, ['the embedded store']);
-});
-
-test('what a file computed includes what its processes did', async (t) => {
-  const { worker } = startWorker(t);
-  const report = await worker.run(fixture('child-computes'), LIMIT_MS);
-  assert.deepEqual(summarize(report), ['passed: a child computes']);
-  if (process.platform === 'linux') assert.ok(report.processorMs >= 100, `${report.processorMs} ms`);
-});
-
-test('a property of fast-check draws by the run’s seed and its test’s name', async (t) => {
-  const draw = async (file: string, seed: string) => {
-    const { worker } = startWorker(t, { IRONCRAFT_TEST_SEED: seed });
-    return (await worker.run(fixture(file), LIMIT_MS)).diagnostics;
-  };
-  const [one, other] = await draw('draws-at-random', '7');
-  assert.notEqual(one?.split(': ')[1], other?.split(': ')[1]);
-  assert.deepEqual(await draw('draws-at-random', '7'), [one, other]);
-  assert.notDeepEqual(await draw('draws-at-random', '8'), [one, other]);
 });
 
 test('a worker process that has grown past its limit gets no further file', async () => {
@@ -198,15 +193,13 @@ async function runCommand(args: readonly string[], variables: NodeJS.ProcessEnv 
 
 test('a run exits with 1 on a failure, repeats it at the end, and leaves nothing in the scratch folder', async () => {
   const before = await readdir(scratch);
-  const passed = await runCommand(['test/support/shared.test.ts']);
-  assert.equal(passed.code, 0, passed.output);
-  assert.match(
-    passed.output,
-    /^\[1\/1\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s, computes [\d.]+ s\)$/m,
-  );
   const args = ['--workers', '1', fixture('hooks-and-outcomes'), 'test/support/shared.test.ts'];
   const failed = await runCommand(['--keep-going', ...args], { IRONCRAFT_TEST_SEED: '9' });
   assert.equal(failed.code, 1);
+  assert.match(
+    failed.output,
+    /^\[\d\/2\] ✔ test\/support\/shared\.test\.ts \(\d+ tests, [\d.]+ s, computes [\d.]+ s\)$/m,
+  );
   assert.equal(failed.output.match(/✖ .*hooks-and-outcomes.ts › a group › with a test that fails$/gm)?.length, 2);
   assert.match(failed.output, /^ℹ fail 1\nℹ skipped 2$/m);
   assert.match(
