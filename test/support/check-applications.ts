@@ -139,7 +139,7 @@ export async function testApplications(share: Share): Promise<void> {
       ])
       .reverse();
 
-  test('whoever asks is told the phase, that names are applied for, and what that costs', async () => {
+  test('a check says the phase, that names are applied for, and what that costs', async () => {
     const { body } = await keeping.anybody.get('/check?q=gold.com');
     const [{ launch, price, requires, status }] = body.results;
     assert.deepEqual([status, requires], ['available', undefined]);

@@ -138,7 +138,7 @@ export async function testEscrow(share: Share): Promise<void> {
 
   test('a name that leaves while a deposit is written leaves its registrant in it', async () => {
     const workspace = await register(['leaves-meanwhile.com'], { name: 'Leaving' });
-    const begun = new Date(Date.now() - 1_000);
+    const started = new Date(Date.now() - 1_000);
     const leaving: EscrowVerbs = {
       escrow_domains: operator.escrow_domains,
       async escrow_contacts(request) {
@@ -149,7 +149,7 @@ export async function testEscrow(share: Share): Promise<void> {
         return operator.escrow_contacts(request);
       },
     };
-    const { files } = await writeCsvDeposit({ folder, ianaId: '9999', watermark: begun, verbs: leaving });
+    const { files } = await writeCsvDeposit({ folder, ianaId: '9999', watermark: started, verbs: leaving });
     const [names = '', contacts = ''] = await Promise.all(files.map(({ file }) => readFile(file, 'utf8')));
     assert.ok(names.includes(`leaves-meanwhile.com,`) && names.includes(workspace.userId));
     assert.ok(contacts.includes(workspace.userId));

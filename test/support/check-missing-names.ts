@@ -48,7 +48,7 @@ export async function testMissingNames(share: Share): Promise<void> {
 
   for (const code of share === 'all' ? ([2303, 2201] as const) : ([2303] as const)) {
     describe(`a wrong ${code}`, () => {
-      test('costs nothing, whoever asks: a customer, the sweep, a deletion, a message', async () => {
+      test('costs nothing where a customer, the sweep, a deletion or a message asks', async () => {
         const name = `asked-${code}.com`;
         const workspace = await owner(name);
         assert.equal((await addRecord(workspace, name)).status, 201);
