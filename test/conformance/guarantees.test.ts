@@ -16,6 +16,16 @@ test('every path in the table of guarantees exists', () => {
   );
 });
 
+test('every test that a document names exists', () => {
+  const documents = globSync('{*.md,docs/**/*.md}', { cwd: root });
+  const missing = documents.flatMap((document) => {
+    const paths = readFileSync(join(root, document), 'utf8').matchAll(/\b(?:src|test)\/[\w./-]+\.(?:test|soak)\.ts\b/g);
+    return [...paths].filter(([path]) => !existsSync(join(root, path))).map(([path]) => `${document}: ${path}`);
+  });
+  assert.ok(documents.length > 50, `${documents.length} documents were found`);
+  assert.deepEqual(missing, []);
+});
+
 test('every soak file of a fault or a hostile input stands in the table of guarantees', () => {
   const files = globSync('test/{faults,hostile}/*.soak.ts', { cwd: root });
   assert.ok(files.length > 10, `${files.length} files were found`);

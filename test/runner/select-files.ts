@@ -85,7 +85,7 @@ export function isHeavy(file: string): boolean {
  * Where there are three workers or more one of these is under way beside what those compute.
  */
 const WAITING =
-  /^src\/(?:kernel\/jobs\/jobs|platform\/(?:channels\/outbound\/live|knowledge\/read\/(?:document-reader|read-formats)|mcp\/suspended-calls|schedules\/firing))\.test\.ts$/;
+  /^src\/platform\/(?:channels\/outbound\/live|knowledge\/read\/(?:document-reader|read-formats)|mcp\/suspended-calls|schedules\/firing)\.test\.ts$/;
 
 export function isWaiting(file: string): boolean {
   return WAITING.test(file);

@@ -247,10 +247,7 @@ function compareEffects(log: readonly Effect[], expected: readonly Effect[], int
 function planInterruptions(
   effects: readonly Effect[],
   chosen: string | undefined,
-  {
-    hasCustomers,
-    share,
-  }: { readonly hasCustomers: boolean; readonly share: number },
+  { hasCustomers, share }: { readonly hasCustomers: boolean; readonly share: number },
 ): readonly Interruption[] {
   const isComplete = chosen === 'all';
   if (chosen !== undefined && !isComplete) return [parseInterruption(chosen)];

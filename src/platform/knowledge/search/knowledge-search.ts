@@ -64,7 +64,7 @@ const MAX_RESULTS = 50;
 /** Hits beyond these are never given, however often the next page is asked for. */
 const MAX_DEPTH = 1000;
 const MAX_QUERIES = 20;
-/** Their ratio found the most on the set of test/knowledge/quality.test.ts. */
+/** Their ratio found the most on the set of test/knowledge/quality.soak.ts. */
 const DEFAULT_EMBEDDING_WEIGHT = 0.6;
 const DEFAULT_TEXT_WEIGHT = 0.4;
 
