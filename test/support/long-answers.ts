@@ -9,7 +9,7 @@ import { composeSms } from '../../src/platform/channels/sms/compose.ts';
 import { composeAnswer as composeTelegram } from '../../src/platform/channels/telegram/compose.ts';
 import { composeWhatsApp } from '../../src/platform/channels/whatsapp/compose.ts';
 
-const KINDS: Readonly<Record<string, (answer: ComposedAnswer) => Iterable<MessagePart>>> = {
+export const KINDS: Readonly<Record<string, (answer: ComposedAnswer) => Iterable<MessagePart>>> = {
   Discord: composeDiscord,
   email: (answer) => composeMail(answer, 'key'),
   Slack: composeSlack,

@@ -71,7 +71,7 @@ test('what cannot be mail is refused, and nothing is saved', async () => {
   }
   const urls = ['mail.example.com', 'http://example.com', 'smtp://example.com/path', 'smtp://%ff@example.com'];
   const inner = [
-    `smtp://127.0.0.1:${mail.smtp.port}`,
+    `smtp://127.0.0.2:${mail.smtp.port}`,
     'smtp://169.254.169.254',
     'smtp://[::1]:25',
     'smtp://nobody.invalid',

@@ -1,8 +1,9 @@
-/** Bundles as large as they may be, and larger. */
+/** Bundles of exactly the largest size. */
+import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
-import { bundleForm, postZip, skillText } from '../../../../test/support/skills.ts';
+import { bundleForm, postZip, skillText, zipOfSize } from '../../../../test/support/skills.ts';
 import { MAX_PACKED_BYTES, MAX_UNPACKED_BYTES } from './bundle/limits.ts';
 
 let platform: TestPlatform;
@@ -11,12 +12,19 @@ before(async () => {
 });
 after(() => platform.close());
 
-test('a bundle is refused when it is one byte larger than is allowed, packed or unpacked', async () => {
+test('a bundle of loose files is as large as is allowed, and not one byte larger', async () => {
   const project = await platform.createProject();
   const manifest = skillText('large');
-  const data = Buffer.alloc(MAX_UNPACKED_BYTES - manifest.length + 1);
-  const loose = bundleForm({ 'SKILL.md': manifest, data });
-  assertRefusal(await project.post('/v1/skills', loose), 413, 'payload_too_large', 'files');
-  const packed = Buffer.alloc(MAX_PACKED_BYTES + 1);
-  assertRefusal(await postZip(platform.url, project, packed), 413, 'payload_too_large', 'files');
+  const rest = MAX_UNPACKED_BYTES - manifest.length;
+  const loose = (bytes: number) => bundleForm({ 'SKILL.md': manifest, data: Buffer.alloc(bytes) });
+  assert.equal((await project.post('/v1/skills', loose(rest))).status, 201);
+  assertRefusal(await project.post('/v1/skills', loose(rest + 1)), 413, 'payload_too_large', 'files');
+});
+
+test('an archive is as large as is allowed, and not one byte larger', async () => {
+  const project = await platform.createProject();
+  const taken = await postZip(platform.url, project, await zipOfSize(MAX_PACKED_BYTES, 'packed'));
+  assert.equal(taken.status, 201, taken.text);
+  const over = await zipOfSize(MAX_PACKED_BYTES + 1, 'packed');
+  assertRefusal(await postZip(platform.url, project, over), 413, 'payload_too_large', 'files');
 });
