@@ -338,10 +338,14 @@ describe('the limits hold to the byte:', () => {
     const pageOf = (at: number) => `<!--${at}-->${'x'.repeat(1_000)}`;
     const bytes = pageOf(0).length;
     await upload({ name: 'p0' }, pageOf(0), place);
-    await platform.db.query({
-      text: 'update project_storage set used_bytes = $2 where project_id = $1',
-      values: [owner.projectId, PROJECT_STORAGE_BYTES - bytes],
-    });
+    const leave = (left: number) =>
+      platform.db.query({
+        text: 'update project_storage set used_bytes = $2 where project_id = $1',
+        values: [owner.projectId, PROJECT_STORAGE_BYTES - left],
+      });
+    await leave(bytes - 1);
+    assertRefusal(await send({ name: 'p1' }, pageOf(1), place), 413, 'payload_too_large', 'file');
+    await leave(bytes);
     await upload({ name: 'p1' }, pageOf(1), place);
     assert.equal(await usedBytes(owner), PROJECT_STORAGE_BYTES);
     assertRefusal(await send({ name: 'p2' }, pageOf(2), place), 413, 'payload_too_large', 'file');
