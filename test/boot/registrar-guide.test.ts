@@ -38,10 +38,16 @@ test('the table of habits of the registrar guide has every member of their file'
 });
 
 test('each test that the registrar guide names is there, and speaks to the server over EPP', async () => {
-  const named = [...guide.matchAll(/`(src\/\S+\.test\.ts)` \|$/gm)].map(([, file = '']) => file);
+  const named = [...guide.matchAll(/`(src\/\S+\.(?:test|soak)\.ts)` \|$/gm)].map(([, file = '']) => file);
   assert.equal(named.length, 19);
   for (const file of named) {
-    const source = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
-    assert.match(source, /support\/(domains-over-epp|scripted-epp|three-registries)\.ts/, file);
+    const url = new URL(`../../${file}`, import.meta.url);
+    const source = await readFile(url, 'utf8');
+    // What a file shares with its soak stands beside the other support of tests.
+    const shared = [...source.matchAll(/'(\S+\/support\/check-[\w-]+\.ts)'/g)].map(
+      ([, path = '']) => new URL(path, url),
+    );
+    const sources = [source, ...(await Promise.all(shared.map((path) => readFile(path, 'utf8'))))];
+    assert.match(sources.join('\n'), /\/(domains-over-epp|scripted-epp|three-registries)\.ts/, file);
   }
 });

@@ -19,8 +19,10 @@ function readSeed(text: string | undefined): number {
   return seed;
 }
 
-/** Whether this run draws what no other has drawn: the soak searches, where the gate repeats. */
-export const isFreshSeed = runSeed !== GATE_SEED;
+/** How many examples a property tries: the gate tries the same few each time, and the soak, with a fresh seed, searches. */
+export function examples(ofGate: number, ofSoak: number): number {
+  return runSeed === GATE_SEED ? ofGate : ofSoak;
+}
 
 /** The seed of one generator: derived from the run's seed and a name, so that two tests do not draw the same numbers. 0 to 2,147,483,647. */
 export function seedFor(name: string): number {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { examples } from '../../../../test/support/seed.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { readHost, readSubdomain } from './domain-names.ts';
 
@@ -76,6 +77,6 @@ test('no text whatever makes anything but a name or a refusal', () => {
         }
       }
     }),
-    { numRuns: 500 },
+    { numRuns: examples(500, 5_000) },
   );
 });

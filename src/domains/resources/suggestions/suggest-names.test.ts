@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { soldTlds } from '../../../../test/support/prices.ts';
+import { examples } from '../../../../test/support/seed.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { normalizeName } from '../../names/normalize-name.ts';
 import { suggestNames } from './suggest-names.ts';
@@ -81,6 +82,6 @@ test('any text makes valid names of TLDs on offer, each once and the same every 
       }
       assert.deepEqual(suggestNames(query, limit, soldTlds), names);
     }),
-    { numRuns: 30 },
+    { numRuns: examples(30, 300) },
   );
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { type OpenAiAnswer, startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { type ChunkStream, parseChunks, readChunks } from '../../../../test/support/read-chunks.ts';
+import { examples } from '../../../../test/support/seed.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
 import { eventually, makeUpstreamSmith, smithOf } from '../../../../test/support/turns.ts';
 
@@ -234,7 +235,7 @@ test('a stream and its whole twin say the same, whatever the turn holds', async 
       assert.deepEqual(streamed.usage, includeUsage ? whole.body.usage : undefined);
       assert.equal(streamed.ironcraft.status, whole.body.ironcraft.status);
     }),
-    { numRuns: 8 },
+    { numRuns: examples(8, 100) },
   );
 });
 

@@ -3,6 +3,7 @@ import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { checkEvents, parseEvents, type ResponseEvent, readEvents } from '../../../../test/support/response-events.ts';
+import { examples } from '../../../../test/support/seed.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
 
 const tools = createTestTools();
@@ -116,7 +117,7 @@ describe('a stream', () => {
         const seen = Math.floor((share / 100) * (events.length - 1));
         assert.deepEqual(await replay(smith.project, final.id, seen), events.slice(seen + 1));
       }),
-      { numRuns: 8 },
+      { numRuns: examples(8, 100) },
     );
   });
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { collectFrames, type Frame, readFrames, textOf } from '../../../../test/support/read-frames.ts';
+import { examples } from '../../../../test/support/seed.ts';
 import { readSlowly } from '../../../../test/support/slow-readers.ts';
 import {
   assemble,
@@ -113,7 +114,7 @@ test('a reader of a stored run gets exactly the rest, from every frame', async (
       assert.equal(response.status, 200);
       assertRest(live, cut, await collectFrames(response));
     }),
-    { numRuns: 6 },
+    { numRuns: examples(6, 100) },
   );
 });
 

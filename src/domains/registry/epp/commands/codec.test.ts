@@ -14,6 +14,7 @@ import {
   time,
   token,
 } from '../../../../../test/support/epp-arbitraries.ts';
+import { examples } from '../../../../../test/support/seed.ts';
 import { EppFault } from '../epp-fault.ts';
 import { CONTACT, DOMAIN, FEE, FEE_URIS, HOST } from '../namespaces.ts';
 import { element, type XmlElement } from '../xml/element.ts';
@@ -93,7 +94,7 @@ test('a damaged command is a command or a fault with a code, and never anything 
         assert.ok(error instanceof EppFault, String(error));
       }
     }),
-    { numRuns: 500 },
+    { numRuns: examples(500, 5_000) },
   );
 });
 
