@@ -81,14 +81,36 @@ export function isHeavy(file: string): boolean {
 }
 
 /**
- * Files that wait for most of their time: for what comes by the clock, or for children that leave the processors to whoever wants them.
+ * Files that wait for most of their time: for what comes by the clock, or for children that leave the processors to others.
  * Where there are three workers or more one of these is under way beside what those compute.
  */
-const WAITING =
-  /^src\/platform\/(?:channels\/outbound\/live|knowledge\/read\/(?:document-reader|read-formats)|mcp\/suspended-calls|schedules\/firing)\.test\.ts$/;
+const WAITING: ReadonlySet<string> = new Set([
+  'src/domains/events/events-of-names.test.ts',
+  'src/domains/orders/shared-limits.test.ts',
+  'src/domains/registry/epp/client/epp-client.test.ts',
+  'src/domains/registry/routing-registry.test.ts',
+  'src/kernel/jobs/jobs.test.ts',
+  'src/platform/channels/outbound/live.test.ts',
+  'src/platform/channels/outbound/sending.test.ts',
+  'src/platform/connections/provider-quirks.test.ts',
+  'src/platform/engine/replica/takeover.test.ts',
+  'src/platform/knowledge/embed/builtin-embedder.test.ts',
+  'src/platform/knowledge/read/document-reader.test.ts',
+  'src/platform/knowledge/read/read-formats.test.ts',
+  'src/platform/mcp/suspended-calls.test.ts',
+  'src/platform/resources/channel-webhooks/discord.test.ts',
+  'src/platform/resources/channel-webhooks/slack.test.ts',
+  'src/platform/resources/channel-webhooks/sms.test.ts',
+  'src/platform/resources/chat-completions/failed-turns.test.ts',
+  'src/platform/resources/oauth-server/metadata-documents.test.ts',
+  'src/platform/resources/runs/answer-question.test.ts',
+  'src/platform/resources/runs/run-failures.test.ts',
+  'src/platform/sandbox/box-limits.test.ts',
+  'src/platform/schedules/firing.test.ts',
+]);
 
 export function isWaiting(file: string): boolean {
-  return WAITING.test(file);
+  return WAITING.has(file);
 }
 
 /** What to run; with `patterns` those files alone, whatever ring they belong to. Each on the server where there is one. */

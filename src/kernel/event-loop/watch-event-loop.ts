@@ -54,16 +54,27 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
   let tickedAtMs = performance.now();
   let last = { tick: 0, durationMs: 0 };
   let blocks = 0;
+  /** Of the block that the next tick ends: how long it was is not known before. */
+  let early: CapturedBlock | undefined;
+
+  const tell = ({ tick, stack }: CapturedBlock): void => {
+    const durationMs = last.tick === tick ? Math.round(last.durationMs) : undefined;
+    logger.warn({ durationMs, blocks, stack }, 'the event loop was blocked');
+    blocks = 0;
+  };
 
   const timer = setInterval(() => {
     const nowMs = performance.now();
     const durationMs = nowMs - tickedAtMs - TICK_MS;
     tickedAtMs = nowMs;
     const tick = Atomics.add(shared, 0, 1);
-    if (durationMs < BLOCKED_MS) return;
-    last = { tick, durationMs };
-    blocks += 1;
-    onBlock(durationMs);
+    if (durationMs >= BLOCKED_MS) {
+      last = { tick, durationMs };
+      blocks += 1;
+      onBlock(durationMs);
+    }
+    if (early !== undefined) tell(early);
+    early = undefined;
   }, TICK_MS).unref();
 
   const thread = startThread({
@@ -76,10 +87,10 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
     root,
     writes: logger.isLevelEnabled('error'),
   });
-  thread.on('message', ({ tick, stack }: CapturedBlock) => {
-    const durationMs = last.tick === tick ? Math.round(last.durationMs) : undefined;
-    logger.warn({ durationMs, blocks, stack }, 'the event loop was blocked');
-    blocks = 0;
+  thread.on('message', (block: CapturedBlock) => {
+    // After a block the message may come before the tick does.
+    if (Atomics.load(shared, 0) === block.tick) early = block;
+    else tell(block);
   });
   thread.on('error', (error) => logger.warn({ err: error }, 'the event loop is not watched any more'));
 
