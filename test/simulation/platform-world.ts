@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { runWithClock, systemClock } from '../../src/kernel/clock/clock.ts';
 import type { Database } from '../../src/kernel/db/database.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
@@ -110,6 +110,8 @@ export interface PlatformWorld extends SimulatedWorld<PlatformReplica> {
 
 /** Longer than every lease. */
 const LEASE_OVER_MS = 61_000;
+/** After other tests' transactions, by the real clock. */
+const LOOK_AGAIN_MS = 10;
 const LONGEST_LEAP_MS = 3_600_000;
 const STEP_MS = 1_100;
 const ROUNDS_MAX = 8;
@@ -308,6 +310,22 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     return rows[0]?.is_open === true;
   };
 
+  /**
+   * The feed shows what no open transaction of the whole server is older than, and other tests have theirs there, in databases of their own: those that
+   * are older than the last event are waited for.
+   */
+  async function untilFeedIsFree(): Promise<void> {
+    for (;;) {
+      const { rowCount } = await db.query({
+        text: `select from pg_stat_activity where datname <> current_database() and backend_xid is not null
+          and age(backend_xid) > (select age(max(written_by)::xid) from events) limit 1`,
+        values: [],
+      });
+      if (rowCount === 0) return;
+      await wait(LOOK_AGAIN_MS);
+    }
+  }
+
   async function waitFor<Value>(answer: Promise<Value>): Promise<Value> {
     let isOver = false;
     const over = answer.finally(() => {
@@ -346,6 +364,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
     },
     async startReplica(effects) {
       await other.effects.idle();
+      await untilFeedIsFree();
       const replica = await openReplica(effects, (id) => CALLED_OPERATIONS.has(id));
       await db.query({
         text: `insert into replicas (id, heartbeat_at) values ($1, now() + interval '${LEASE_SLACK}')`,
@@ -360,6 +379,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       await passLeases();
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         for (let step = 0; step < STEPS_A_ROUND; step += 1) {
+          await untilFeedIsFree();
           await other.jobs.runQueued();
           if (!(await isOpen())) return;
           await pass(STEP_MS);
