@@ -260,6 +260,7 @@ export async function openDomainsWorld(options: DomainsWorldOptions = {}): Promi
           for (const { id, status } of stripe.sessions.values()) if (status === 'open') stripe.expireSession(id);
         }
       }
+      throw new Error('what is open does not end');
     },
     async audit() {
       const problems = [];

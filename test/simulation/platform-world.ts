@@ -116,6 +116,8 @@ const LONGEST_LEAP_MS = 3_600_000;
 const STEP_MS = 1_100;
 const ROUNDS_MAX = 8;
 const STEPS_A_ROUND = 12;
+/** Half an hour: what is still without an answer then waits for what never comes. */
+const ANSWER_PASSES_MAX = 1_600;
 /** Far longer than a busy machine takes for one run: while the replica that is to crash acts, no time passes for its lease. */
 const LEASE_SLACK = '10 minutes';
 export const STARTER_CENTS = 500;
@@ -332,12 +334,13 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       isOver = true;
     });
     over.catch(() => undefined);
-    while (!isOver) {
+    for (let passes = 0; passes < ANSWER_PASSES_MAX; passes += 1) {
       await other.effects.idle();
       await nextTurn();
-      if (!isOver) await pass(STEP_MS);
+      if (isOver) return over;
+      await pass(STEP_MS);
     }
-    return over;
+    throw new Error('the other replica does not answer');
   }
 
   async function passLeases(): Promise<void> {
@@ -387,6 +390,7 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
         for (const name of scheduled) await other.jobs.runScheduled(name);
         await pass(Math.min(LEASE_OVER_MS * 2 ** round, LONGEST_LEAP_MS));
       }
+      throw new Error('what is open does not end');
     },
     waitFor,
     async audit() {

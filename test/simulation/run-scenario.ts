@@ -26,7 +26,7 @@ export interface SimulatedWorld<Replica extends SimulatedReplica> {
   startReplica(effects: Effects): Promise<Replica>;
   /** Moves the clock past every lease. */
   passLeases(): Promise<void> | void;
-  /** Does so, has the other replica do what is due, and goes on until nothing is open. */
+  /** Does so, has the other replica do what is due, and goes on until nothing is open. Rejects where that never comes. */
   settle(): Promise<void>;
   /** What is wrong with everything there is, a sentence each. */
   audit(): Promise<readonly string[]>;
@@ -56,6 +56,8 @@ export interface ScenarioReport {
   readonly interruptions: number;
 }
 
+/** Far more turns of the event loop than an answer is on its way through a socket of this process. */
+const ANSWER_LOOKS = 500;
 /** Failures that are reported of one scenario: most have one cause. */
 const REPORTED = 5;
 /** The embedded store takes several times as long: of the crashes and stalls, in their order, it has every so many-th. A server has all. */
@@ -146,14 +148,16 @@ async function countEffects<World extends SimulatedWorld<Replica>, Replica exten
   scenario: Scenario<World, Replica, Case>,
   world: World,
 ): Promise<readonly Effect[]> {
-  const run = await runOnce(scenario, world, undefined);
-  await scenario.repeat?.(world, run.made);
+  const made = await scenario.prepare(world, 'whole');
+  const { log } = await runOnce(scenario, world, made);
+  await scenario.repeat?.(world, made);
   await world.settle();
-  await scenario.retire?.(world, run.made);
-  const problems = [...(await scenario.judge(world, run.made)), ...(await world.audit())];
+  const problems = [...(await scenario.judge(world, made)), ...(await world.audit())];
+  // Later than the judge, who may work on it by looking.
+  await scenario.retire?.(world, made);
   assert.deepEqual(problems, [], 'the run without a crash is wrong');
-  assert.ok(run.effects.log.length > 0, 'it has no effect');
-  return run.effects.log;
+  assert.ok(log.length > 0, 'it has no effect');
+  return log;
 }
 
 /** In one world: tenancy keeps the runs apart. What is wrong, a sentence each. */
@@ -169,37 +173,46 @@ async function runTogether<World extends SimulatedWorld<Replica>, Replica extend
     Promise.all(
       made.filter(({ interruption }) => isMeant(interruption.moment)).map((one) => scenario.repeat?.(world, one.made)),
     );
-  try {
+  /** An error is a problem like others. */
+  const attempt = async (part: () => Promise<void>): Promise<void> => {
+    try {
+      await part();
+    } catch (error) {
+      problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    }
+  };
+  await attempt(async () => {
     for (const interruption of interruptions) {
-      const run = await runOnce(scenario, world, interruption);
-      problems.push(...compareEffects(run.effects.log, expected, interruption));
-      made.push({ interruption, made: run.made });
+      const prepared = await scenario.prepare(world, `${interruption.moment}-${interruption.number}`);
+      made.push({ interruption, made: prepared });
+      const { log } = await runOnce(scenario, world, prepared, interruption);
+      problems.push(...compareEffects(log, expected, interruption));
       if (scenario.isSweep === true) await world.settle();
-      await scenario.retire?.(world, run.made);
+      await scenario.retire?.(world, prepared);
     }
     await world.passLeases();
     await repeatAll((moment) => moment === 'before');
     await world.settle();
     await repeatAll((moment) => moment !== 'before');
     await world.settle();
+  });
+  // What has not ended is judged too, as that says why.
+  await attempt(async () => {
     for (const { interruption, made: one } of made) {
       const name = describeInterruption(interruption, expected);
       problems.push(...(await scenario.judge(world, one)).map((problem) => `${name}: ${problem}`));
     }
     problems.push(...(await world.audit()));
-  } catch (error) {
-    problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  }
+  });
   return problems;
 }
 
 async function runOnce<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
-  { act, prepare }: Scenario<World, Replica, Case>,
+  { act }: Scenario<World, Replica, Case>,
   world: World,
-  interruption: Interruption | undefined,
-): Promise<{ readonly effects: Effects; readonly made: Case }> {
-  const tag = interruption === undefined ? 'whole' : `${interruption.moment}-${interruption.number}`;
-  const made = await prepare(world, tag);
+  made: Case,
+  interruption?: Interruption,
+): Promise<Effects> {
   const effects = new Effects();
   const replica = await world.startReplica(effects);
   try {
@@ -217,14 +230,27 @@ async function runOnce<World extends SimulatedWorld<Replica>, Replica extends Si
       await world.settle();
       effects.resume();
       // What it learns now may be a refusal: another replica was faster.
-      await acted;
+      await untilAnswered(acted, effects);
     } else if (typeof first === 'object' && !effects.isDead) throw first.error;
     await effects.idle();
-    return { effects, made };
+    return effects;
   } finally {
     effects.crash();
     await replica.close();
   }
+}
+
+/** Rejects where the replica has nothing more to do and whoever called it would wait for ever. */
+async function untilAnswered(acted: Promise<unknown>, effects: Effects): Promise<void> {
+  let isAnswered = false;
+  void acted.then(() => {
+    isAnswered = true;
+  });
+  for (let looks = 0; looks < ANSWER_LOOKS; looks += 1) {
+    await effects.idle();
+    if (isAnswered) return;
+  }
+  throw new Error('after its stall the replica has nothing more to do, and has not answered');
 }
 
 function compareEffects(log: readonly Effect[], expected: readonly Effect[], interruption: Interruption): string[] {

@@ -200,7 +200,7 @@ const statementOf = createDrawStatements((terms) => ({
     ), stepped as (
       select run.project_id, run.id, run.smith_id, run.agent_id, run.app_id, run.thread_id, run.turn, a.steps, a.messages, a.frames, a.feed,
         a.approvals, a.actor, a.summary, a.summary_turn, a.releases
-      from run join asked a on a.id = run.id and a.attempt = run.attempt
+      from run join asked a on a.id = run.id
     ), step as (
       insert into run_steps (project_id, run_id, position, kind, status, name, call_id, input, output, error, target,
                              input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, cost_micros,
