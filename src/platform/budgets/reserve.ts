@@ -33,7 +33,7 @@ const POLL = { firstMs: 40, longestMs: 500, jitter: 'half' } as const;
 export interface Reservation extends BudgetSubject {
   /** A run or another operation, by its id: it holds one reservation at a time. */
   readonly holder: string;
-  /** Of a run: nothing is reserved for an attempt whose turn another replica has taken over, or that has ended. */
+  /** Of a run: nothing is reserved or given back for an attempt whose turn another replica has taken over, or that has ended. */
   readonly attempt?: number | undefined;
   /** Millionths of a US dollar. */
   readonly amountMicros: number;
@@ -102,6 +102,14 @@ async function tryToReserve(db: Executor, { projectId, smithId, agentId, attempt
   return rows[0] ?? { applying: 0, held: 0 };
 }
 
+/** False for an attempt that is not the run's last one, or has ended. A holder without attempts is no run. */
+function isUnderWaySql(names: { readonly project: string; readonly holder: string; readonly attempt: string }): string {
+  const { project, holder, attempt } = names;
+  return `(${attempt}::int is null or exists (
+    select from runs r where r.project_id = ${project} and r.id = ${holder} and r.attempt = ${attempt} and r.status = 'in_progress'
+  ))`;
+}
+
 const reserving = {
   text: `
     with applying as (
@@ -111,9 +119,7 @@ const reserving = {
       cross join lateral (
         select b.* from ${applyingBudgetsSql({ project: '$1', agent: 'coalesce($3, s.agent_id)', smith: 's.id', customer: 's.customer_id' })}
       ) b
-      where $6::int is null or exists (
-        select from runs r where r.project_id = $1 and r.id = $4 and r.attempt = $6 and r.status = 'in_progress'
-      )
+      where ${isUnderWaySql({ project: '$1', holder: '$4', attempt: '$6' })}
     ), ${holdSql({ project: '$1', holder: '$4', rows: 'select *, $5::bigint as amount from applying' })}
     select (select count(*) from applying)::int as applying, (select count(*) from budgets_kept)::int as held,
       -- A crash of the database takes along the reservations of its last moments: they bound what runs side by side, and are
@@ -169,9 +175,9 @@ function holdSql({
 /** Gives back what the holder has reserved, nothing having been used. */
 export async function releaseBudgets(
   db: Executor,
-  { projectId, holder }: { readonly projectId: string; readonly holder: string },
+  { projectId, holder, attempt }: Pick<Reservation, 'projectId' | 'holder' | 'attempt'>,
 ): Promise<void> {
-  await db.query({ ...releasing, values: [projectId, holder] });
+  await db.query({ ...releasing, values: [projectId, holder, attempt ?? null] });
 }
 
 /** Gives back what crashes have left, some at a time. */
@@ -185,7 +191,8 @@ export async function releaseExpired(db: Executor): Promise<void> {
   }
 }
 
-const releasing = { text: releaseSql('holder = $2') };
+const ofAttempt = isUnderWaySql({ project: '$1', holder: '$2', attempt: '$3' });
+const releasing = { text: releaseSql(`holder = $2 and ${ofAttempt}`) };
 const releasingExpired = { text: releaseSql('holder = $2 and expires_at <= now()') };
 
 function releaseSql(released: string): string {

@@ -30,12 +30,11 @@ export async function reserveForCall(
   if (!budgets.apply) return;
   const amountMicros = priceWorstCase(config.model, promptTokens, answerTokens ?? DEFAULT_ANSWER_TOKENS);
   if (budgets.heldMicros > 0 && budgets.heldMicros >= amountMicros) return;
-  const holder = { projectId: key.projectId, holder: key.runId };
+  const holder = { projectId: key.projectId, holder: key.runId, attempt: key.attempt };
   if (budgets.heldMicros > 0 || budgets.hasLeftover) await releaseBudgets(db, holder);
   Object.assign(budgets, { heldMicros: 0, hasLeftover: false });
   const isHeld = await reserveBudgets(db, {
     ...holder,
-    attempt: key.attempt,
     smithId: key.smithId,
     agentId,
     amountMicros,
