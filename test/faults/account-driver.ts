@@ -2,12 +2,14 @@
  * Users' accounts at an issuer that ends a family whose refresh token comes twice, while the replicas die: connections that are
  * refreshed at two replicas at once, and runs that wait until their user has connected an account.
  */
+
 import assert from 'node:assert/strict';
+import { isConnectionLost } from '../support/http-client.ts';
 import type { OAuthUpstream } from '../support/oauth-upstream.ts';
 import type { Answer } from '../support/platform.ts';
 import { question } from '../support/turns.ts';
 import type { Replica, Replicas } from './connector-driver.ts';
-import { insist, isConnectionLost } from './turn-driver.ts';
+import { insist } from './turn-driver.ts';
 
 export interface DrivenAccounts {
   readonly smithId: string;

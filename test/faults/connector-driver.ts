@@ -2,7 +2,9 @@
  * Clients of MCP servers while the replicas die under them: each is let in, redeems its code, at two replicas at once now and
  * then, and goes on with its refresh tokens. Whatever answer is lost, it asks again as clients do.
  */
+
 import assert from 'node:assert/strict';
+import { isConnectionLost } from '../support/http-client.ts';
 import {
   newClientId,
   newPkce,
@@ -15,7 +17,7 @@ import {
 } from '../support/oauth.ts';
 import type { TestProject } from '../support/platform.ts';
 import type { Random } from './seeded-random.ts';
-import { insist, isConnectionLost } from './turn-driver.ts';
+import { insist } from './turn-driver.ts';
 
 /** One replica that lives, for now. */
 export interface Replica {

@@ -59,6 +59,8 @@ export interface Fleet {
   readonly dataDir: string;
   /** Starts one more process, or the only one of the embedded store. */
   start(variables?: Variables): Promise<ServerProcess>;
+  /** By which its connections are known in `pg_stat_activity`. */
+  applicationOf(server: ServerProcess): string | undefined;
   /** Runs one command line beside the processes, to its end. */
   runVerb(...args: string[]): ReturnType<typeof runVerb>;
   /** A client of the first project, at this process. */
@@ -73,6 +75,8 @@ export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Flee
   const shared = await openStore(cleanup, options);
   const folder = await makeFolder(cleanup);
   const variables: Variables = { ...ENVIRONMENT, ...shared.variables, ...options.variables };
+  const applications = new Map<ServerProcess, string>();
+  let started = 0;
   let credentials: ServerProcess['credentials'] | undefined;
   const known = () => {
     if (credentials === undefined) throw new Error('start a server of the fleet first');
@@ -83,19 +87,23 @@ export async function openFleet(t: Cleanup, options: FleetOptions): Promise<Flee
     dataDir: `${folder}/.ironcraft`,
     async start(more = {}) {
       const home = options.store === 'embedded' ? folder : await makeFolder(cleanup);
+      started += 1;
+      const application = `replica ${started}`;
       const server = await startServer(
         cleanup,
         home,
-        { ...variables, ...more },
+        { ...variables, PGAPPNAME: application, ...more },
         {
           only: options.only,
           program: options.program,
         },
       );
+      applications.set(server, application);
       // The process that finds an empty store writes them.
       credentials ??= server.credentials;
       return server;
     },
+    applicationOf: (server) => applications.get(server),
     runVerb: (...args) => runVerb(args, folder, variables),
     project: (server) => projectAt(server.url, known().project_id, known().tenant_token),
     organization: (server) => createClient(server.url, known().organization_key),

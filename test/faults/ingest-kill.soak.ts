@@ -4,6 +4,7 @@
  * IRONCRAFT_FAULT_KILLS sets the number of kills, IRONCRAFT_TEST_SEED repeats the choices of a run, not
  * its timing.
  */
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -11,6 +12,7 @@ import type { Database } from '../../src/kernel/db/database.ts';
 import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { makeFolder, type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { startUpstream, type Upstream } from '../fakes/http-upstream.ts';
+import { isConnectionLost } from '../support/http-client.ts';
 import { type Client, createClient } from '../support/platform.ts';
 import { seedFor } from '../support/seed.ts';
 import { auditFiles, listIndexed } from './audit-files.ts';
@@ -52,15 +54,21 @@ class Libraries {
   async open(server: ServerProcess, upstream: Upstream<number>): Promise<void> {
     const organization = this.#fleet.organization(server);
     for (let made = 0; made < PROJECTS; made += 1) {
-      const { body: project } = await organization.post('/v1/organization/projects', { name: `Library ${made}` });
-      const { body: minted } = await organization.post(`/v1/organization/projects/${project.id}/tokens`);
+      const { body: project } = await patiently(() =>
+        organization.post('/v1/organization/projects', { name: `Library ${made}` }),
+      );
+      const { body: minted } = await patiently(() =>
+        organization.post(`/v1/organization/projects/${project.id}/tokens`),
+      );
       const client = createClient(server.url, minted.token);
       const key = { api_key: 'sk-test', base_url: upstream.url };
-      assert.equal((await client.put('/v1/tenant/model_keys/openai-compatible', key)).status, 200);
-      const store = await client.post('/v1/vector_stores', {
+      const saved = await patiently(() => client.put('/v1/tenant/model_keys/openai-compatible', key));
+      assert.equal(saved.status, 200, saved.text);
+      const asked = {
         embedding_model: MODEL,
         chunking_strategy: { type: 'static', static: { max_chunk_size_tokens: 100, chunk_overlap_tokens: 20 } },
-      });
+      };
+      const store = await patiently(() => client.post('/v1/vector_stores', asked));
       assert.equal(store.status, 200, store.text);
       this.#tenants.push({ token: minted.token, storeId: store.body.id });
     }
@@ -73,7 +81,7 @@ class Libraries {
         try {
           await this.#addBatch(createClient(server.url, token), storeId);
         } catch (error) {
-          if (!(error instanceof TypeError)) throw error;
+          if (!isConnectionLost(error)) throw error;
         }
       }),
     );

@@ -132,13 +132,14 @@ async function finishTakenOver(project: TestProject): Promise<void> {
  * Where there are several processes, at a moment when it sets no turn aside. While it waits for calls to hold, turns of the last kill are taken
  * over, and one may be on trial: then it lets all go on first.
  */
-async function kill({ db }: Fleet, victims: readonly ServerProcess[], holding: Peer | undefined): Promise<void> {
+async function kill(fleet: Fleet, victims: readonly ServerProcess[], holding: Peer | undefined): Promise<void> {
+  const { db } = fleet;
   const hold = <Result>(work: () => Promise<Result>) => (holding === undefined ? work() : holding.holdCalls(work));
   if (db === undefined) return hold(() => killProcesses(victims));
   do {
     await letCalmPass(db);
     await untilNoneOnTrial(db);
-  } while (!(await hold(() => killUnlessOnTrial(db, victims))));
+  } while (!(await hold(() => killUnlessOnTrial(fleet, victims))));
 }
 
 /** Starts servers, kills them under way, and lets the clients finish. */

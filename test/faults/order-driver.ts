@@ -2,10 +2,12 @@
  * Customers that buy, renew, transfer and delete names at whichever process lives, with a card or from the wallet. A call
  * whose outcome a customer does not learn is repeated under its Idempotency-Key until he does.
  */
+
 import { setTimeout as wait } from 'node:timers/promises';
 import { toEuros } from '../../src/domains/prices/money.ts';
 import { priceCents } from '../../src/domains/prices/price.ts';
 import type { FakeStripe, StripeFault } from '../fakes/stripe-server.ts';
+import { isConnectionLost } from '../support/http-client.ts';
 import { type Answer, createClient } from '../support/platform.ts';
 import { termsOf } from '../support/prices.ts';
 import type { Random } from './seeded-random.ts';
@@ -189,8 +191,7 @@ async function send(url: string, { kind, path, body, key, token }: Call, tally: 
   return answer;
 }
 
-/** What `fetch` throws when the process dies. */
 function ignoreCut(error: unknown): undefined {
-  if (error instanceof TypeError) return undefined;
+  if (isConnectionLost(error)) return undefined;
   throw error;
 }

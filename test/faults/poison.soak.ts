@@ -1,8 +1,10 @@
 /** A turn and a job that end whichever process executes them, beside innocent ones, with a supervisor that starts processes again. */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { ServerProcess } from '../boot/server-process.ts';
+import { isConnectionLost } from '../support/http-client.ts';
 import type { TestProject } from '../support/platform.ts';
 import { collectFrames } from '../support/read-frames.ts';
 import { assemble, eventually, isType, smithOf } from '../support/turns.ts';
@@ -66,7 +68,7 @@ describe('what ends the process that executes it', { skip: NEEDS_SERVER }, () =>
       return body.status === 'in_progress' ? undefined : body;
     } catch (error) {
       // The process that was asked has just ended.
-      if (error instanceof TypeError || error instanceof assert.AssertionError) return undefined;
+      if (isConnectionLost(error) || error instanceof assert.AssertionError) return undefined;
       throw error;
     }
   }

@@ -6,6 +6,7 @@
  * IRONCRAFT_UNKIND_ORDERS sets how many orders are placed, over IRONCRAFT_UNKIND_YEARS; IRONCRAFT_TEST_SEED makes other choices, not another timing.
  * IRONCRAFT_UNKIND_MINUTES ends the years early, for a machine that has no more time: all is looked at that has come about by then.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,6 +23,7 @@ import type { Database } from '../../src/kernel/db/database.ts';
 import { announceSeed } from '../support/announce-seed.ts';
 import { openTestDatabase } from '../support/database.ts';
 import { openTestEpp } from '../support/epp.ts';
+import { isConnectionLost } from '../support/http-client.ts';
 import { createClient } from '../support/platform.ts';
 import { seedFor } from '../support/seed.ts';
 import { KillableService } from './killable-service.ts';
@@ -142,8 +144,7 @@ async function call(owner: Customer, method: string, path: string, body?: object
       faults.push(`${method} ${path}: ${text}`);
     return response.status;
   } catch (error) {
-    // fetch tells a connection that ended in no other way.
-    if (!(error instanceof TypeError)) throw error;
+    if (!isConnectionLost(error)) throw error;
     counts.unanswered += 1;
     return undefined;
   }

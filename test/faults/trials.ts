@@ -12,8 +12,10 @@ import type { Fleet } from './fleet.ts';
 
 /** A turn that was interrupted so often since its last step is given up at its next end. */
 const LAST_TRY_AFTER = 2;
-/** In which the database does what a server has asked for before it was stopped. */
-const STANDSTILL_MS = 25;
+/** Between two looks at what the database does for servers that stand still. */
+const LOOK_MS = 25;
+/** What they have sent has reached their sessions by then. */
+const LOOKS_AT_REST = 2;
 
 /** In a replica that lives: one whose replica has died is over. */
 async function isOneOnTrial(db: Database): Promise<boolean> {
@@ -46,20 +48,37 @@ export async function letCalmPass(db: Database): Promise<void> {
 }
 
 /** Ends them as a power cut would, at a moment when no turn is on trial. For fleets with a database of their own. */
-export async function killBetweenTrials({ db }: Fleet, victims: readonly ServerProcess[]): Promise<void> {
-  if (db === undefined) throw new Error('the fleet has no database of its own');
-  do await untilNoneOnTrial(db);
-  while (!(await killUnlessOnTrial(db, victims)));
+export async function killBetweenTrials(fleet: Fleet, victims: readonly ServerProcess[]): Promise<void> {
+  do await untilNoneOnTrial(dbOf(fleet));
+  while (!(await killUnlessOnTrial(fleet, victims)));
 }
 
 /** False: a turn is on trial, and they live on. None begins one while it looks: they stand still. */
-export async function killUnlessOnTrial(db: Database, victims: readonly ServerProcess[]): Promise<boolean> {
+export async function killUnlessOnTrial(fleet: Fleet, victims: readonly ServerProcess[]): Promise<boolean> {
   for (const victim of victims) victim.kill('SIGSTOP');
-  await wait(STANDSTILL_MS);
-  const isSpared = await isOneOnTrial(db);
+  await untilAtRest(fleet, victims);
+  const isSpared = await isOneOnTrial(dbOf(fleet));
   if (isSpared) for (const victim of victims) victim.kill('SIGCONT');
   else await killProcesses(victims);
   return !isSpared;
+}
+
+function dbOf({ db }: Fleet): Database {
+  return db ?? assert.fail('the fleet has no database of its own');
+}
+
+/** What these servers asked for before they stood still is done: one that has just asked for a turn would begin a trial after the look. */
+async function untilAtRest(fleet: Fleet, servers: readonly ServerProcess[]): Promise<void> {
+  const applications = servers.map((server) => fleet.applicationOf(server));
+  for (let looks = 0; looks < LOOKS_AT_REST; ) {
+    await wait(LOOK_MS);
+    const { rowCount } = await dbOf(fleet).query({
+      text: `select from pg_stat_activity
+        where datname = current_database() and application_name = any ($1) and state not like 'idle%'`,
+      values: [applications],
+    });
+    looks = rowCount === 0 ? looks + 1 : 0;
+  }
 }
 
 /** As a power cut would. */

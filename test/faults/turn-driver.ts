@@ -3,8 +3,10 @@
  * repeats a create with the same key until it knows the run, reads the timeline over as many connections as it takes, and
  * answers what the run waits for.
  */
+
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isConnectionLost } from '../support/http-client.ts';
 import type { Answer, TestProject } from '../support/platform.ts';
 import { type Frame, readFrames } from '../support/read-frames.ts';
 import { assemble, question } from '../support/turns.ts';
@@ -196,9 +198,4 @@ export async function insist<T, Place = TestProject>(
     if (performance.now() > deadline) assert.fail(`not within ${PATIENCE_MS} ms: ${what}`);
     await wait(RETRY_MS);
   }
-}
-
-/** What `fetch` throws when the other side is not there, or goes away while it answers. */
-export function isConnectionLost(error: unknown): boolean {
-  return error instanceof TypeError && (error.message === 'fetch failed' || error.message === 'terminated');
 }

@@ -5,6 +5,7 @@
  *
  *     npm run fuzz -- --minutes 10 --seed 7 --only document,schema
  */
+
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { createDice, type Schema } from '../conformance/schema-values.ts';
 import { openTenant, type Tenant } from '../hostile/tenants.ts';
 import { warmUp } from '../hostile/warm-up.ts';
 import { describeGap, residentBytes, watchServer } from '../hostile/watch-server.ts';
+import { isConnectionLost } from '../support/http-client.ts';
 import { createClient } from '../support/platform.ts';
 import { runSeed } from '../support/seed.ts';
 import {
@@ -185,7 +187,7 @@ async function settle(attempt: Attempt, tenant: Tenant): Promise<string | undefi
     return await Promise.race([attempt.run(tenant), late.promise]);
   } catch (error) {
     // A connection that is refused or reset is the server's right, unless its process has ended: that is told of apart.
-    return error instanceof TypeError ? undefined : String(error);
+    return isConnectionLost(error) ? undefined : String(error);
   } finally {
     clearTimeout(timer);
   }

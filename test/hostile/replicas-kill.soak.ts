@@ -4,6 +4,7 @@
  * file gets its answer, and every innocent file and turn is done. IRONCRAFT_FAULT_KILLS sets the number of kills,
  * IRONCRAFT_TEST_SEED repeats the choices of a run, not its timing.
  */
+
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -13,6 +14,7 @@ import { type Fleet, NEEDS_SERVER, openFleet } from '../faults/fleet.ts';
 import { createRandom, type Random } from '../faults/seeded-random.ts';
 import { driveTurns } from '../faults/turn-driver.ts';
 import { announceSeed } from '../support/announce-seed.ts';
+import { isConnectionLost } from '../support/http-client.ts';
 import { createClient } from '../support/platform.ts';
 import { seedFor } from '../support/seed.ts';
 import { type DocumentCase, SCHEMA_PLACES } from './cases.ts';
@@ -299,7 +301,7 @@ async function insist<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof TypeError) || performance.now() > deadlineMs) throw error;
+      if (!isConnectionLost(error) || performance.now() > deadlineMs) throw error;
     }
     await wait(RETRY_MS);
   }

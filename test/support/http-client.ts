@@ -25,6 +25,15 @@ export interface Client {
   as(token: string): Client;
 }
 
+/** Of the system and of undici: the server is not there, or goes away before it has answered. */
+const LOST_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** Whether the connection was lost: what was asked for may have been done or not. For what a client throws, and `fetch`. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof TypeError) return error.message === 'fetch failed' || error.message === 'terminated';
+  return error instanceof Error && 'code' in error && LOST_CODES.has(String(error.code));
+}
+
 function bodyText(body: unknown): string {
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
