@@ -1,6 +1,6 @@
 /**
  * Replicas that are killed with -9, one after the other, once the beginning of an answer is shown: whoever goes on in the end puts the
- * answer in its place. IRONCRAFT_FAULT_LIVE_KILLS sets how often.
+ * answer in its place.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,8 @@ import { startChannelKinds } from './channel-kinds.ts';
 import { NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
 import { killBetweenTrials, letCalmPass } from './trials.ts';
 
-const KILLS = Number(process.env.IRONCRAFT_FAULT_LIVE_KILLS ?? 5);
+/** A turn that is interrupted a third time without a step between is given up. */
+const KILLS = 2;
 const BEGINNING = 'The first half';
 const WHOLE = 'The first half and the second.';
 
