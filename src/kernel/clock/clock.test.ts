@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { createManualClock, holdClock, runWithClock, systemClock, turnedClock } from './clock.ts';
 
 test('the system clock tells the time', () => {
-  assert.ok(Math.abs(systemClock.now().getTime() - Date.now()) < 1000);
+  const before = Date.now();
+  const now = systemClock.now().getTime();
+  assert.ok(before <= now && now <= Date.now());
 });
 
 test('a manual clock moves only when told, and hands out dates that nobody else can change', () => {

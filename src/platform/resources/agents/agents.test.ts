@@ -7,9 +7,12 @@ import {
   readEvents,
   registerMcpServer,
 } from '../../../../test/support/agents.ts';
+import { startLately } from '../../../../test/support/lately.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { uploadSkill } from '../../../../test/support/skills.ts';
 import { EMPTY_DRAFT } from './draft.ts';
+
+const isLately = startLately();
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -32,7 +35,7 @@ test('a new agent has every field, an empty draft and no version', async () => {
   assert.equal(created.status, 201);
   const { id, created_at, updated_at, ...rest } = created.body;
   assert.match(id, /^agt_/);
-  assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
+  assert.ok(isLately(created_at));
   assert.equal(updated_at, created_at);
   assert.deepEqual(rest, {
     slug: null,

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
+import { startLately } from '../../../../test/support/lately.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+
+const isLately = startLately();
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -25,7 +28,7 @@ test('a published version is the draft of the moment, and stays', async () => {
   const { created_at, created_by, ...rest } = first.body;
   assert.deepEqual(rest, { version: 1, snapshot: agent.draft, note: 'Begin' });
   assert.match(created_by, /^tok_/);
-  assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
+  assert.ok(isLately(created_at));
 
   await project.patch(`/v1/agents/${agent.id}`, { instructions: 'Two.' });
   const second = await project.post(`/v1/agents/${agent.id}/versions`);

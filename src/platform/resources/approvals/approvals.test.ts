@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { startLately } from '../../../../test/support/lately.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
+
+const isLately = startLately();
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -29,7 +32,7 @@ test('a pending approval shows the call, and a decision who decided and why', as
   const pending = await project.get(`/v1/approvals/${approvalId}`);
   assert.equal(pending.status, 200);
   const { created_at, ...fields } = pending.body;
-  assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
+  assert.ok(isLately(created_at));
   assert.match(approvalId, /^apr_/);
   assert.deepEqual(fields, {
     id: approvalId,

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI from 'openai';
 import { missingId } from '../../../../test/conformance/world.ts';
+import { startLately } from '../../../../test/support/lately.ts';
 import { type Client, startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { eventually } from '../../../../test/support/turns.ts';
 import { sweepDeletedConversations } from './purge-conversation.ts';
+
+const isLately = startLately();
 
 let platform: TestPlatform;
 before(async () => {
@@ -45,7 +48,7 @@ describe('a conversation, through the official client', () => {
       smith_id: smithId,
       metadata: { topic: 'demo' },
     });
-    assert.ok(Number.isInteger(created_at) && Math.abs(Number(created_at) - Date.now() / 1000) < 60);
+    assert.ok(Number.isInteger(created_at) && isLately(Number(created_at) * 1_000));
     assert.equal(updated_at, created_at);
     assert.deepEqual(await conversations.retrieve(String(id)), created);
     const updated = await conversations.update(String(id), { metadata: { other: 'x' } });

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { missingId } from '../../../../test/conformance/world.ts';
+import { startLately } from '../../../../test/support/lately.ts';
 import { type Answer, type Client, startPlatform, type TestPlatform } from '../../../../test/support/platform.ts';
 import { openTestLogger } from '../../../../test/support/test-log.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
 import { expireFiles } from './expire-files.ts';
 import { createTurnFiles } from './index.ts';
+
+const isLately = startLately();
 
 let platform: TestPlatform;
 before(async () => {
@@ -51,7 +54,7 @@ describe('an upload', () => {
     assert.equal(created.status, 200, created.text);
     const { id, created_at, ...rest } = created.body;
     assert.match(id, /^file_/);
-    assert.ok(Math.abs(created_at - Date.now() / 1000) < 60 && Number.isInteger(created_at));
+    assert.ok(isLately(created_at * 1_000) && Number.isInteger(created_at));
     assert.deepEqual(rest, {
       object: 'file',
       bytes: 200_000,

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { startLately } from '../../../../test/support/lately.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { createLogger } from '../../../kernel/log/log.ts';
+
+const isLately = startLately();
 
 const logged: string[] = [];
 const platform = await startPlatform({
@@ -35,7 +38,7 @@ test('a tenant’s key is set, listed, replaced as a whole and deleted, and neve
   assert.deepEqual(Object.keys(list.body), ['data']);
   const [anthropic, { updated_at, ...openai }] = list.body.data;
   assert.deepEqual(openai, { provider: 'openai', has_key: true, ...where });
-  assert.ok(Math.abs(Date.parse(updated_at) - Date.now()) < 60_000);
+  assert.ok(isLately(updated_at));
   assert.deepEqual([anthropic.provider, anthropic.base_url, anthropic.workspace_id], ['anthropic', null, null]);
 
   const replaced = await project.put(`${TENANT}/openai`, { api_key: 'sk-other' });

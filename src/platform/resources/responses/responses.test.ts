@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import OpenAI, { APIError } from 'openai';
+import { startLately } from '../../../../test/support/lately.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { checkEvents } from '../../../../test/support/response-events.ts';
 import { eventually } from '../../../../test/support/turns.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
+
+const isLately = startLately();
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -62,7 +65,7 @@ describe('a response', () => {
     });
     const { id, created_at: createdAt, output, usage, output_text: text, ...rest } = created;
     assert.match(id, /^resp_[0-9a-z]{26}$/);
-    assert.ok(Math.abs(createdAt - Date.now() / 1000) < 60);
+    assert.ok(isLately(createdAt * 1_000));
     assert.equal(text.split(' ').length, 3);
     assert.equal(output.length, 1);
     assert.ok(usage !== undefined && usage.total_tokens === usage.input_tokens + usage.output_tokens);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { startLately } from '../../../../test/support/lately.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { MAX_NAME_LENGTH, MAX_SECRETS, MAX_VALUE_BYTES } from './limits.ts';
+
+const isLately = startLately();
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -18,7 +21,7 @@ test('a secret is set, listed by name, replaced and deleted, and never shown', a
   const list = await project.get(SECRETS);
   assert.deepEqual(Object.keys(list.body), ['data']);
   const rows = list.body.data.map(({ updated_at, ...row }: Record<string, unknown>) => {
-    assert.ok(Math.abs(Date.parse(String(updated_at)) - Date.now()) < 60_000);
+    assert.ok(isLately(String(updated_at)));
     return row;
   });
   assert.deepEqual(rows, [{ name: 'API_KEY' }, { name: '_b2' }]);

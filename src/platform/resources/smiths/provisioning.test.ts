@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createVectorStore, publishAgent, publishVersion, readEvents } from '../../../../test/support/agents.ts';
+import { startLately } from '../../../../test/support/lately.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { uploadSkill } from '../../../../test/support/skills.ts';
+
+const isLately = startLately();
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -13,7 +16,7 @@ test('a new smith has every field, and nothing of its own is custom over the def
   assert.equal(created.status, 201);
   const { id, created_at, ...rest } = created.body;
   assert.match(id, /^smt_/);
-  assert.ok(Math.abs(Date.parse(created_at) - Date.now()) < 60_000);
+  assert.ok(isLately(created_at));
   assert.deepEqual(rest, {
     external_id: null,
     display_name: null,
