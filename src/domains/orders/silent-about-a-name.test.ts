@@ -68,6 +68,21 @@ test('names are read each day, also behind many about which the registry gives n
   for (const [name, row] of await rowsOf(workspace)) assert.ok((row.synced_at ?? since) > since, name);
 });
 
+test('a registry that gives no answer about three names in a row is asked about no more of them for now', async () => {
+  const names = ['e1.com', 'e2.com', 'e3.com', 'e4.com', 'e5.com'];
+  await owner(...names);
+  clock.advance(DAY_MS + HOUR_MS);
+  const asked: string[] = [];
+  deliver(({ kind, name = '' }) => {
+    if (kind !== 'domain:info') return undefined;
+    asked.push(name);
+    return { kind: 'refused', code: 2400 };
+  });
+  // Two looks: three names, and the others.
+  await later(0);
+  assert.deepEqual(asked, names);
+});
+
 test('messages behind one about which the registry gives no answer are read, and that one is followed later', async () => {
   const workspace = await owner('c1.com', 'c2.com');
   await moveAway('c1.com', 'c2.com');
