@@ -38,7 +38,10 @@ export function countPort<Port extends object>(
   });
 }
 
-/** Calls whose effects are held elsewhere, as by `openHttpGateway`: no other effect goes before the next of theirs. */
+/**
+ * Calls whose effects are held elsewhere, as by `openHttpGateway`, or that have none and are answered by another process: no other
+ * effect goes first meanwhile.
+ */
 export function noteTransit<Port extends object>(
   port: Port,
   effects: Effects,
@@ -48,7 +51,8 @@ export function noteTransit<Port extends object>(
   return new Proxy(port, {
     get(target, member) {
       const value: unknown = Reflect.get(target, member, target);
-      if (typeof value !== 'function' || !isNoted.has(member)) return value;
+      if (typeof value !== 'function') return value;
+      if (!isNoted.has(member)) return value.bind(target);
       return async (...values: unknown[]) => {
         effects.enterTransit();
         try {

@@ -33,7 +33,7 @@ import { seedFor } from '../support/seed.ts';
 import { createTestChannel, openTestProvider, type TestProvider } from '../support/test-channel.ts';
 import { openTestLogger } from '../support/test-log.ts';
 import { countDatabase } from './counted-database.ts';
-import { countChannel, countOutbound } from './counted-ports.ts';
+import { countChannel, countOutbound, noteTransit } from './counted-ports.ts';
 import { countReader } from './counted-reader.ts';
 import { Effects } from './effects.ts';
 import { openHttpGateway } from './http-gateway.ts';
@@ -250,7 +250,11 @@ export async function openPlatformWorld(options: PlatformWorldOptions = {}): Pro
       logger,
       metrics,
       jobs,
-      children: { ...children, reader: countReader(children.reader, effects) },
+      children: {
+        reader: countReader(children.reader, effects),
+        schemas: noteTransit(children.schemas, effects, ['findProblem', 'findAnswerProblem']),
+        embedder: noteTransit(children.embedder, effects, ['embed']),
+      },
       channels: [
         countChannel(
           createTestChannel(() => counted, { findsSent: true }),
