@@ -241,7 +241,7 @@ async function runOnce<World extends SimulatedWorld<Replica>, Replica extends Si
   }
 }
 
-/** Rejects where whoever called the replica would wait for ever. */
+/** Rejects if the replica does not answer its caller within the limit. */
 async function untilAnswered(acted: Promise<unknown>): Promise<void> {
   const limit = new AbortController();
   const late = wait(ANSWER_LIMIT_MS, 'late', { signal: limit.signal }).catch(() => undefined);
