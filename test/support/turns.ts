@@ -127,6 +127,19 @@ export async function eventually<T>(
   return (await poll(probe, withinMs)) ?? assert.fail(`in vain waited until ${what}`);
 }
 
+/** Resolves once all of them but one have been answered: the one that the others wait for, or are refused for. */
+export async function untilAllButOne(asked: readonly Promise<unknown>[]): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let open = asked.length;
+  for (const one of asked) {
+    void one.finally(() => {
+      open -= 1;
+      if (open === 1) resolve();
+    });
+  }
+  await promise;
+}
+
 /** Reads frames until one passes the test, that one included; the stream can be read on. */
 export async function framesUntil(frames: AsyncGenerator<Frame>, test: (frame: Frame) => boolean): Promise<Frame[]> {
   const seen: Frame[] = [];

@@ -241,7 +241,7 @@ describe('a refusal', () => {
 });
 
 describe('a client that leaves', () => {
-  const LONG = 'Write 400 words at 100 words per second';
+  const LONG = 'Write 6000 words at 20 words per second';
 
   /** Reads until the turn has begun, then closes the stream. */
   async function leave(response: Response, cut: AbortController): Promise<void> {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
+import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import {
   createTestChannel,
@@ -10,7 +11,7 @@ import {
   TEST_KIND,
   writes,
 } from '../../../../test/support/test-channel.ts';
-import { eventually, smithOf } from '../../../../test/support/turns.ts';
+import { eventually, FAKE_MODEL, smithOf, useUpstream } from '../../../../test/support/turns.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { InboundMessage } from '../channel.ts';
 import { sweepChannels } from '../sweep-channels.ts';
@@ -27,6 +28,8 @@ db = platform.db;
 after(() => platform.close());
 const provider = await openTestProvider();
 after(() => provider.close());
+const upstream = await startOpenAiUpstream();
+after(() => upstream.close());
 
 let lastChat = 0;
 const newChat = () => String(10_000 + ++lastChat);
@@ -103,8 +106,12 @@ test('a message begins one turn, however often it is delivered, and its answer c
 
 test('messages that come while the smith is busy go together into its next turn, in order', async () => {
   const { project, smith, write, said } = await openChat();
-  const first = await smith.begin('Write 40 words at 100 words per second');
+  await useUpstream(project, upstream);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith({ type: 'answer', deltas: ['Done.'], held });
+  const first = await smith.begin('Hello', { model: FAKE_MODEL });
   for (const text of ['one', 'two', 'three']) await write(text);
+  release();
   await smith.settled(first);
   await eventually(() => (said().length === 1 ? true : undefined), 'they are answered');
   const runs = await runsOf(project, smith.id);

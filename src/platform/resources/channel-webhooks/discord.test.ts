@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { type FakeApplication, newId, type SignedBody } from '../../../../test/fakes/discord-api.ts';
+import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { type Answer, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
-import { eventually } from '../../../../test/support/turns.ts';
+import { eventually, FAKE_MODEL, sentTexts, useUpstream } from '../../../../test/support/turns.ts';
 
 const PING = { id: '1', type: 1 };
 const platform = await startPlatform();
 after(() => platform.close());
 const { discord } = platform;
+const upstream = await startOpenAiUpstream();
+after(() => upstream.close());
 
 interface Place {
   readonly project: TestProject;
@@ -16,12 +19,12 @@ interface Place {
   readonly smithId: string;
 }
 
-async function makePlace(): Promise<Place> {
+async function makePlace(smith: Record<string, unknown> = {}): Promise<Place> {
   const project = await platform.createProject();
   const application = discord.addApplication();
   const saved = await project.put('/v1/tenant/discord', discord.bodyOf(application));
   assert.equal(saved.status, 200, saved.text);
-  return { project, application, smithId: await project.createSmith() };
+  return { project, application, smithId: await project.createSmith(smith) };
 }
 
 async function deploy({ project, smithId }: Place, body: object) {
@@ -130,15 +133,23 @@ test('a file that comes along is the turn’s', async () => {
 });
 
 test('what is asked while an answer is written is answered together, and shows nothing that never ends', async () => {
-  const place = await makePlace();
+  const place = await makePlace({ model: FAKE_MODEL });
+  await useUpstream(place.project, upstream);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith([
+    { type: 'answer', deltas: ['First.'], held },
+    { type: 'answer', deltas: ['Both.'] },
+  ]);
   const [user, channel] = [newId(), newId()];
   await deploy(place, { address: user });
-  await ask(place, user, channel, 'Write 40 words at 10 words per second');
-  await begun(place);
-  await ask(place, user, channel, 'Write 2 words');
-  await ask(place, user, channel, 'Write 3 words');
+  await ask(place, user, channel, 'One');
+  await upstream.waitForRequests(1);
+  await ask(place, user, channel, 'Two');
+  await ask(place, user, channel, 'Three');
+  release();
   const [, last] = await said(channel, 2);
-  assert.equal(last?.content.split(' ').length, 3);
+  assert.equal(last?.content, 'Both.');
+  assert.deepEqual(sentTexts(upstream).slice(-2), ['user: Two', 'user: Three']);
   await eventually(
     () => (discord.messagesIn(channel).every(({ content }) => content !== '') ? true : undefined),
     'nothing is left that waits',

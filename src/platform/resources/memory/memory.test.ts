@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
-import { eventually, makeSmith } from '../../../../test/support/turns.ts';
+import { eventually, makeSmith, makeUpstreamSmith } from '../../../../test/support/turns.ts';
 
 const platform = await startPlatform();
 after(() => platform.close());
@@ -74,10 +75,15 @@ test('recall finds what was said by its meaning, in every thread of the smith an
 });
 
 test('a turn under way is not found, and is once it has ended', async () => {
-  const smith = await makeSmith(platform);
+  const upstream = await startOpenAiUpstream();
+  after(() => upstream.close());
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith({ type: 'answer', deltas: ['Many words.'], held });
   const path = `${pathOf(smith.id)}/recall`;
-  const runId = await smith.begin('Write 60 words at 40 words per second');
+  const runId = await smith.begin('Which words?');
   assert.deepEqual((await smith.project.post(path, { query: 'words' })).body, { data: [] });
+  release();
   await smith.settled(runId);
   await eventually(async () => {
     const { body } = await smith.project.post(path, { query: 'words' });

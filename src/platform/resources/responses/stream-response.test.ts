@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { checkEvents, parseEvents, type ResponseEvent, readEvents } from '../../../../test/support/response-events.ts';
 import { examples } from '../../../../test/support/seed.ts';
 import { createTestTools } from '../../../../test/support/tools.ts';
+import { makeUpstreamSmith } from '../../../../test/support/turns.ts';
 
 const tools = createTestTools();
 const platform = await startPlatform({ toolSources: [tools.source] });
@@ -243,9 +245,18 @@ describe('another server on the same database', () => {
   test('goes on with what the first one lets go: its stream says where to follow', async () => {
     const first = await startPlatform({ sharing: platform });
     after(() => first.close());
-    const smith = await makeSmith();
-    const { project } = smith;
-    const body = JSON.stringify({ input: 'Write 60 words at 40 words per second', stream: true });
+    const upstream = await startOpenAiUpstream();
+    after(() => upstream.close());
+    const { promise: never, resolve: release } = Promise.withResolvers<void>();
+    after(() => release());
+    const deltas = Array.from({ length: 60 }, (_, nth) => `word${nth} `);
+    upstream.respondWith([
+      { type: 'answer', deltas, holdAt: (chunks) => (chunks < 20 ? undefined : never) },
+      { type: 'answer', deltas },
+    ]);
+    const { project, id: smithId } = await makeUpstreamSmith(platform, upstream);
+    const smith = { project, id: smithId };
+    const body = JSON.stringify({ input: 'Hello', stream: true });
     const response = await fetch(`${first.url}/v1/responses`, {
       method: 'POST',
       headers: {
@@ -267,7 +278,7 @@ describe('another server on the same database', () => {
     const rest = await replay(project, id, error.sequence_number);
     const final = checkEvents([...seen, ...rest], { mayJump: true });
     assert.equal(final.output.length, 1);
-    assert.equal(final.output[0].content[0].text.split(' ').length, 60);
+    assert.equal(final.output[0].content[0].text, deltas.join(''));
     assert.deepEqual((await project.get(`/v1/responses/${id}`)).body, final);
   });
 });

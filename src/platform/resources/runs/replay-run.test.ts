@@ -11,6 +11,7 @@ import {
   sentBody,
   sentTexts,
   type TestSmith,
+  untilAllButOne,
 } from '../../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
@@ -132,9 +133,14 @@ test('a replay with the same key again is the same run, and a refused one leaves
 });
 
 test('of many replays with one key at once one runs; the others are told that it is in progress', async () => {
-  const smith = await makeSmith(platform);
-  const { body: original } = await smith.ask('Write 20 words at 50 words per second');
-  const answers = await Promise.all(Array.from({ length: 6 }, () => replay(smith, original.id, {}, keyed('one'))));
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith([{ type: 'answer' }, { type: 'answer', held }]);
+  const { body: original } = await smith.ask('Hello');
+  const asked = Array.from({ length: 6 }, () => replay(smith, original.id, {}, keyed('one')));
+  await untilAllButOne(asked);
+  release();
+  const answers = await Promise.all(asked);
   assert.equal(answers.filter(({ status }) => status === 201).length, 1);
   for (const { status, body } of answers) {
     if (status !== 201) assert.deepEqual([status, body.error.code], [409, 'idempotency_in_progress']);

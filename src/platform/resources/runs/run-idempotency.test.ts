@@ -3,7 +3,14 @@ import { after, test } from 'node:test';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform } from '../../../../test/support/platform.ts';
 import { collectFrames } from '../../../../test/support/read-frames.ts';
-import { clientTool, makeSmith, makeUpstreamSmith, question, type TestSmith } from '../../../../test/support/turns.ts';
+import {
+  clientTool,
+  makeSmith,
+  makeUpstreamSmith,
+  question,
+  type TestSmith,
+  untilAllButOne,
+} from '../../../../test/support/turns.ts';
 
 const upstream = await startOpenAiUpstream();
 const platform = await startPlatform();
@@ -93,9 +100,14 @@ test('a key that comes with another request is refused', async () => {
 });
 
 test('of many requests with one key at once one starts a run, and the others are told that it is in progress', async () => {
-  const smith = await makeSmith(platform);
-  const ask = () => smith.ask('Write 30 words at 60 words per second', {}, keyed('one'));
-  const answers = await Promise.all(Array.from({ length: 12 }, ask));
+  const smith = await makeUpstreamSmith(platform, upstream);
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  upstream.respondWith({ type: 'answer', held });
+  const ask = () => smith.ask('Hello', {}, keyed('one'));
+  const asked = Array.from({ length: 12 }, ask);
+  await untilAllButOne(asked);
+  release();
+  const answers = await Promise.all(asked);
   const started = answers.filter(({ status, headers }) => status === 201 && !headers.has('idempotent-replay'));
   assert.equal(started.length, 1, answers.map(({ text }) => text).join('\n'));
   for (const answer of answers) {
