@@ -12,6 +12,8 @@ export interface KillableServiceOptions {
   readonly store: string;
   /** Of the registry, which speaks EPP. */
   readonly port: number;
+  /** The registrar's name there. */
+  readonly clientId: string;
   readonly now: () => Date;
 }
 
@@ -47,8 +49,8 @@ export class KillableService {
   }
 
   async #launch(): Promise<void> {
-    const { now, port, store } = this.#options;
-    const child = fork(PROGRAM, [store, this.#key, String(port), String(now().getTime())], {
+    const { clientId, now, port, store } = this.#options;
+    const child = fork(PROGRAM, [store, this.#key, String(port), clientId, String(now().getTime())], {
       execArgv: ['--max-semi-space-size=16'],
     });
     const ready = Promise.withResolvers<void>();

@@ -85,7 +85,12 @@ const registry = await openTestEpp(atRegistry.db, {
 });
 const { clock } = registry;
 const store = await openStore();
-const service = new KillableService({ store: store.name, port: registry.server.port, now: () => clock.now() });
+const service = new KillableService({
+  store: store.name,
+  port: registry.server.port,
+  clientId: registry.ours.registrarId,
+  now: () => clock.now(),
+});
 after(async () => {
   await service.stop();
   await registry.close();

@@ -1,9 +1,10 @@
 /**
  * The domain service of `registry-chaos.soak.ts` in a process of its own, so that it can be killed. It is told the time, and works when it is asked to:
  *
- *   node unkind-service.ts STORE KEY PORT NOW
+ *   node unkind-service.ts STORE KEY PORT CLIENT NOW
  *
- * STORE is the URL of a database, or the folder of an embedded one; KEY the vault's, in hex; PORT the registry's, which speaks EPP.
+ * STORE is the URL of a database, or the folder of an embedded one; KEY the vault's, in hex; PORT the registry's, which
+ * speaks EPP, and CLIENT the registrar's name there.
  */
 import { createSecretKey } from 'node:crypto';
 import { createEppRegistry } from '../../src/domains/registry/epp/index.ts';
@@ -40,14 +41,14 @@ export type Report =
 
 const CONTACT = { street: '1 Mill Lane', city: 'London', postal_code: 'EC1', country: 'GB', phone: '+44.2071234567' };
 
-const [store = '', key = '', port = '', now = ''] = process.argv.slice(2);
+const [store = '', key = '', port = '', clientId = '', now = ''] = process.argv.slice(2);
 const clock = createManualClock(new Date(Number(now)));
 const logger = openTestLogger();
 const db = store.startsWith('postgres') ? await connectServer({ url: store, poolSize: 10 }) : await openFolder(store);
 const registry = createEppRegistry({
   host: '127.0.0.1',
   port: Number(port),
-  clientId: 'ours-1',
+  clientId,
   password: PASSWORD,
   tls: { ca: testCa },
   clock,
