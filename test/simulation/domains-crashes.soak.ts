@@ -2,6 +2,4 @@
 import { nameScenarios, orderScenarios, walletScenarios } from './domains-scenarios.ts';
 import { testScenarios } from './run-scenario.ts';
 
-process.env.IRONCRAFT_SIMULATION_CRASH ??= 'all';
-
-testScenarios({ ...orderScenarios, ...walletScenarios, ...nameScenarios });
+testScenarios({ ...orderScenarios, ...walletScenarios, ...nameScenarios }, 'all');

@@ -12,7 +12,7 @@ import {
   openDomainsWorld,
   type SimulatedWorkspace,
 } from './domains-world.ts';
-import { runScenario, type Scenario, type ScenarioReport, type Scenarios } from './run-scenario.ts';
+import { type Crashes, runScenario, type Scenario, type ScenarioReport, type Scenarios } from './run-scenario.ts';
 
 const VISA = 'pm_card_visa';
 const PRICE = 11.9;
@@ -36,8 +36,8 @@ export interface Order extends Tenant {
 const worldWith = (options: DomainsWorldOptions) => () => openDomainsWorld(options);
 const run =
   <Case>(scenario: DomainsScenario<Case>) =>
-  (): Promise<ScenarioReport> =>
-    runScenario(scenario);
+  (crashes: Crashes): Promise<ScenarioReport> =>
+    runScenario(scenario, crashes);
 
 function newCall(world: DomainsWorld, call: Omit<Call, 'key' | 'token'> & Tenant): Order {
   const { workspace, ...asked } = call;

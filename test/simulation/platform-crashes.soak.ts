@@ -2,6 +2,4 @@
 import { fileScenarios, moneyScenarios, tokenScenarios, turnScenarios, workScenarios } from './platform-scenarios.ts';
 import { testScenarios } from './run-scenario.ts';
 
-process.env.IRONCRAFT_SIMULATION_CRASH ??= 'all';
-
-testScenarios({ ...turnScenarios, ...workScenarios, ...tokenScenarios, ...moneyScenarios, ...fileScenarios });
+testScenarios({ ...turnScenarios, ...workScenarios, ...tokenScenarios, ...moneyScenarios, ...fileScenarios }, 'all');

@@ -21,15 +21,15 @@ import {
   type SimulatedProject,
   STARTER_CENTS,
 } from './platform-world.ts';
-import { runScenario, type Scenario, type ScenarioReport, type Scenarios } from './run-scenario.ts';
+import { type Crashes, runScenario, type Scenario, type ScenarioReport, type Scenarios } from './run-scenario.ts';
 
 type PlatformScenario<Case> = Scenario<PlatformWorld, PlatformReplica, Case>;
 
 const worldWith = (options: PlatformWorldOptions) => () => openPlatformWorld(options);
 const run =
   <Case>(scenario: PlatformScenario<Case>) =>
-  (): Promise<ScenarioReport> =>
-    runScenario(scenario);
+  (crashes: Crashes): Promise<ScenarioReport> =>
+    runScenario(scenario, crashes);
 
 interface Turn {
   readonly smithId: string;

@@ -68,10 +68,11 @@ const RUNS_A_WORLD = 40;
 
 export async function runScenario<World extends SimulatedWorld<Replica>, Replica extends SimulatedReplica, Case>(
   scenario: Scenario<World, Replica, Case>,
+  crashes: Crashes,
 ): Promise<ScenarioReport> {
   const { runsAWorld = RUNS_A_WORLD } = scenario;
   const world = await scenario.openWorld();
-  const chosen = process.env.IRONCRAFT_SIMULATION_CRASH;
+  const chosen = chosenCrash() ?? (crashes === 'all' ? crashes : undefined);
   const failures = new Map<string, readonly string[]>();
   const wrong: { readonly some: readonly Interruption[]; readonly problems: readonly string[] }[] = [];
   let effects: readonly Effect[];
@@ -112,17 +113,25 @@ export async function runScenario<World extends SimulatedWorld<Replica>, Replica
   return { effects, interruptions: planned.length };
 }
 
-/** Each with the promise that it keeps, which names its test. */
-export type Scenarios = Readonly<Record<string, () => Promise<ScenarioReport>>>;
+/** `some`: those that leave something else behind than the crash before them. */
+export type Crashes = 'some' | 'all';
 
-export function testScenarios(scenarios: Scenarios): void {
+/** Each with the promise that it keeps, which names its test. */
+export type Scenarios = Readonly<Record<string, (crashes: Crashes) => Promise<ScenarioReport>>>;
+
+export function testScenarios(scenarios: Scenarios, crashes: Crashes = 'some'): void {
   for (const [promise, run] of Object.entries(scenarios)) {
     test(`${promise} whatever effect a crash hits`, async (t) => {
-      const { effects, interruptions } = await run();
+      const { effects, interruptions } = await run(crashes);
       t.diagnostic(`${effects.length} effects, ${interruptions} crashes and stalls`);
-      if (process.env.IRONCRAFT_SIMULATION_CRASH !== undefined) t.diagnostic(listEffects(effects));
+      if (chosenCrash() !== undefined) t.diagnostic(listEffects(effects));
     });
   }
+}
+
+/** What is asked for in place of what the file has. */
+function chosenCrash(): string | undefined {
+  return process.env.IRONCRAFT_SIMULATION_CRASH;
 }
 
 /** A line each, with its number; what changes something outside is marked. */
