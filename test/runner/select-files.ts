@@ -38,16 +38,11 @@ export function ringOf(file: string): Ring {
  * that compare the stores (`describeOnEachStore`). The soak runs everything on both.
  */
 const MAIN_FLOWS: readonly string[] = [
-  'src/domains/renewals/renewal-worker.test.ts',
   'src/domains/resources/domains/register.test.ts',
-  'src/domains/resources/domains/transfer.test.ts',
   'src/domains/resources/top-ups/top-ups.test.ts',
   'src/domains/resources/zones/zones.test.ts',
   'src/platform/resources/approvals/approvals.test.ts',
-  'src/platform/resources/conversations/conversations.test.ts',
-  'src/platform/resources/memory/memory.test.ts',
   'src/platform/resources/responses/responses.test.ts',
-  'src/platform/resources/smiths/smiths.test.ts',
 ];
 const COMPARES_STORES = /\bdescribeOnEachStore\(/;
 

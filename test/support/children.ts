@@ -6,11 +6,14 @@ import { createForeignSchemas } from '../../src/platform/schemas/index.ts';
 import { shareInProcess } from './shared.ts';
 import { openTestLogger } from './test-log.ts';
 
+/** Longer than other files take before the next one needs them. */
+const IDLE_MS = 600_000;
+
 export const borrowChildren = shareInProcess(async () => {
   const logger = openTestLogger();
   const children: ChildProcesses = {
-    reader: createDocumentReader({ logger }),
-    schemas: createForeignSchemas({ logger }),
+    reader: createDocumentReader({ logger, idleMs: IDLE_MS }),
+    schemas: createForeignSchemas({ logger, limits: { idleMs: IDLE_MS } }),
     embedder: createBuiltinEmbedder(),
   };
   return {

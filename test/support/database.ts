@@ -39,7 +39,7 @@ export interface TestDatabaseOptions {
   readonly sources?: readonly MigrationSource[];
   /** Default: the server when IRONCRAFT_TEST_DATABASE_URL is set. */
   readonly store?: 'embedded' | 'server';
-  /** Connections to the server. Default 10. */
+  /** Connections to the server. Default 4: each takes the server longer than most tests take it, and what starts uses all it may. */
   readonly poolSize?: number;
 }
 
@@ -214,7 +214,7 @@ async function lockUnlessBuilt(file: string): Promise<FolderLock | undefined> {
 async function openOnServer(
   serverUrl: string,
   sources: readonly MigrationSource[],
-  poolSize = 10,
+  poolSize = 4,
 ): Promise<TestDatabase> {
   const template = `ironcraft_test_${await contentKey(sources)}`;
   const name = `${template}_${randomBytes(6).toString('hex')}`;
