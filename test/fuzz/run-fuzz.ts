@@ -6,6 +6,7 @@
  *     npm run fuzz -- --minutes 10 --seed 7 --only document,schema
  */
 
+import { randomInt } from 'node:crypto';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,9 +17,9 @@ import { createDice, type Schema } from '../conformance/schema-values.ts';
 import { openTenant, type Tenant } from '../hostile/tenants.ts';
 import { warmUp } from '../hostile/warm-up.ts';
 import { describeGap, residentBytes, watchServer } from '../hostile/watch-server.ts';
+import { tellUsage, UsageError } from '../runner/usage-error.ts';
 import { isConnectionLost } from '../support/http-client.ts';
 import { createClient } from '../support/platform.ts';
-import { runSeed } from '../support/seed.ts';
 import {
   type Attempt,
   type DescribedOperation,
@@ -30,16 +31,29 @@ import {
   textAttempts,
 } from './attempts.ts';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '60' },
-    seed: { type: 'string', default: String(runSeed) },
-    only: { type: 'string', default: 'document,text,schema,multipart,json' },
-  },
-});
-const MINUTES = Number(values.minutes);
-const SEED = Number(values.seed);
-const ONLY = values.only.split(',');
+const KINDS = ['document', 'text', 'schema', 'multipart', 'json'] as const;
+const MAX_SEED = 2 ** 31;
+
+type Kind = (typeof KINDS)[number];
+
+function readSettings(): { readonly minutes: number; readonly seed: number; readonly kinds: readonly Kind[] } {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '60' },
+      seed: { type: 'string', default: process.env.IRONCRAFT_TEST_SEED ?? String(randomInt(MAX_SEED)) },
+      only: { type: 'string', default: KINDS.join(',') },
+    },
+  });
+  const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+  if (!(minutes > 0)) throw new UsageError('--minutes is a number above 0');
+  if (!Number.isInteger(seed) || seed < 0) throw new UsageError('--seed is a whole number');
+  const kinds = values.only.split(',').map((name) => {
+    const kind = KINDS.find((known) => known === name);
+    if (kind === undefined) throw new UsageError(`--only takes ${KINDS.join(', ')}, not ${name}`);
+    return kind;
+  });
+  return { minutes, seed, kinds };
+}
 
 const MEBIBYTE = 1_048_576;
 const MAX_GAP_MS = 100;
@@ -73,10 +87,12 @@ interface OpenApiOperation {
 /** Inputs that failed, by what they did, in a folder of their own. */
 class Findings {
   readonly folder: string;
+  readonly #seed: number;
   count = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, seed: number) {
     this.folder = folder;
+    this.#seed = seed;
   }
 
   async keep(what: string, attempts: readonly Attempt[]): Promise<void> {
@@ -85,7 +101,7 @@ class Findings {
     if (this.count > MAX_KEPT) return;
     const folder = join(this.folder, String(this.count));
     await mkdir(folder, { recursive: true });
-    await writeFile(join(folder, 'what.txt'), `seed ${SEED}\n${what}\n`);
+    await writeFile(join(folder, 'what.txt'), `seed ${this.#seed}\n${what}\n`);
     for (const [index, { filename, input }] of attempts.entries()) {
       await writeFile(join(folder, `${index}-${filename.slice(-100)}`), input);
     }
@@ -218,34 +234,42 @@ async function readOperations(
   return { operations, components: document.components.schemas };
 }
 
-async function main(): Promise<void> {
-  const findings = new Findings(await mkdtemp(join(tmpdir(), 'fuzz-')));
-  console.log(`seed ${SEED}, ${MINUTES} minutes, findings in ${findings.folder}`);
-  const deadlineMs = performance.now() + MINUTES * 60_000;
+async function runFuzz(): Promise<number> {
+  const { minutes, seed, kinds: chosen } = readSettings();
+  const findings = new Findings(await mkdtemp(join(tmpdir(), 'fuzz-')), seed);
+  console.log(`seed ${seed}, ${minutes} minutes, findings in ${findings.folder}`);
+  const deadlineMs = performance.now() + minutes * 60_000;
   const documentAttempt = documentAttempts();
   let attempts = 0;
   const cleanups: (() => Promise<void>)[] = [];
   const cleanup = { after: (work: () => Promise<void>) => void cleanups.push(work) };
-  for (let round = 0; performance.now() < deadlineMs; round += 1) {
-    const server = await startServer(cleanup, await makeFolder(cleanup), ENVIRONMENT, { only: 'platform' });
-    const { operations, components } = await readOperations(server.url);
-    const kinds: Readonly<Record<string, MakeAttempt>> = {
-      document: documentAttempt,
-      text: textAttempts(),
-      schema: schemaAttempts(),
-      multipart: multipartAttempts(),
-      json: jsonAttempts(operations, components),
-    };
-    const makers = ONLY.map((kind) => kinds[kind]).filter((maker) => maker !== undefined);
-    const session = new Session(server, findings);
-    await session.run(makers, SEED + round * 1_000, deadlineMs);
-    attempts += session.attempts;
+  try {
+    for (let round = 0; performance.now() < deadlineMs; round += 1) {
+      const server = await startServer(cleanup, await makeFolder(cleanup), ENVIRONMENT, { only: 'platform' });
+      const { operations, components } = await readOperations(server.url);
+      const makers: Readonly<Record<Kind, MakeAttempt>> = {
+        document: documentAttempt,
+        text: textAttempts(),
+        schema: schemaAttempts(),
+        multipart: multipartAttempts(),
+        json: jsonAttempts(operations, components),
+      };
+      const session = new Session(server, findings);
+      const ofKinds = chosen.map((kind) => makers[kind]);
+      await session.run(ofKinds, seed + round * 1_000, deadlineMs);
+      attempts += session.attempts;
+    }
+  } finally {
+    for (const work of cleanups.reverse()) await work();
   }
-  for (const work of cleanups.reverse()) await work();
   console.log(`${attempts} attempts, ${findings.count} found`);
   if (findings.count > 0)
-    console.log(`To repeat this run: npm run fuzz -- --minutes ${MINUTES} --seed ${SEED} --only ${values.only}`);
-  process.exitCode = findings.count === 0 ? 0 : 1;
+    console.log(`To repeat this run: npm run fuzz -- --minutes ${minutes} --seed ${seed} --only ${chosen.join(',')}`);
+  return findings.count === 0 ? 0 : 1;
 }
 
-await main();
+try {
+  process.exitCode = await runFuzz();
+} catch (error) {
+  process.exitCode = tellUsage(error);
+}

@@ -18,7 +18,7 @@ export interface Outcome {
   readonly state: 'passed' | 'failed' | 'skipped' | 'todo';
   /** From the outermost group to the test itself, without the file. */
   readonly path: readonly string[];
-  /** Printed as it stands. Empty unless it failed. */
+  /** Printed as it stands: what it failed with, or why it was skipped. Empty otherwise. */
   readonly error: string;
 }
 

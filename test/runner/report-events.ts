@@ -71,7 +71,7 @@ function judge(passed: boolean, ownPath: string[], nesting: number, data: Event[
   if (!passed && isSet(data.todo)) return outcome('todo');
   if (!passed && details.error?.failureType === BECAUSE_OF_ANOTHER) return undefined;
   if (!passed) return outcome('failed', inspect(details.error?.cause ?? details.error, { depth: 6 }));
-  if (isSet(data.skip)) return outcome('skipped');
+  if (isSet(data.skip)) return outcome('skipped', typeof data.skip === 'string' ? data.skip : '');
   if (details.type === 'suite' || nesting === 0) return undefined;
   return outcome(isSet(data.todo) ? 'todo' : 'passed');
 }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { runSeed } from '../support/seed.ts';
 import type { FlakyTest } from './flaky-tests.ts';
 import type { FileReport, Outcome } from './messages.ts';
-import type { Store, Task } from './select-files.ts';
+import { STORES, type Store, type Task } from './select-files.ts';
 
 export interface TaskReport extends FileReport {
   readonly store: Store;
@@ -33,6 +33,8 @@ export function describeFile(report: TaskReport, done: number, total: number): s
     `${counter} ${failed > 0 ? '✖' : '✔'} ${report.file} (${counts}, ${seconds(report.durationMs)}, computes ${seconds(report.processorMs)})`,
   ];
   for (const text of report.diagnostics) lines.push(`  ℹ ${text}`);
+  for (const { state, path, error } of report.outcomes)
+    if (state === 'skipped' && error !== '') lines.push(`  - ${path.join(' › ')}: skipped, ${error}`);
   return [...lines, ...describeFailures(report)].join('\n');
 }
 
@@ -60,20 +62,16 @@ export interface RunReport {
   readonly flaky: readonly FlakyTest[];
 }
 
-/** Everything that went wrong with the command that repeats it, the slowest files, and the totals. The last line counts flaky tests. */
+/** Everything that went wrong with the commands that repeat it, the slowest files, and the totals. The last line counts flaky tests. */
 export function describeRun({ reports, troubles, unrun, flaky }: RunReport, wallMs: number): string {
   const { tests, passed, failed, skipped, todo } = countOutcomes(reports);
   const processorMs = reports.reduce((sum, report) => sum + report.processorMs, 0);
   const slowest = reports.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST);
   const failures = [...reports.flatMap(describeFailures), ...troubles.map((text) => `  ✖ ${text}`)];
-  const failedFiles = [
-    ...new Set(reports.filter((report) => countOutcomes([report]).failed > 0).map(({ file }) => file)),
-  ];
+  const repeats = listRepeats(reports.filter((report) => countOutcomes([report]).failed > 0));
   return [
     ...(failures.length === 0 ? [] : ['', 'What failed:', ...failures]),
-    ...(failedFiles.length === 0
-      ? []
-      : ['', `Repeat: IRONCRAFT_TEST_SEED=${runSeed} npm run test:all ${failedFiles.join(' ')}`]),
+    ...(repeats.length === 0 ? [] : ['', ...repeats]),
     ...(unrun.length === 0 ? [] : ['', `${unrun.length} files were not run after that; --keep-going runs them.`]),
     '',
     'The slowest files (and their time of the processor, with that of the processes that they started):',
@@ -95,6 +93,27 @@ export function describeRun({ reports, troubles, unrun, flaky }: RunReport, wall
     `ℹ flaky ${flaky.length} (failed once and passed alone: test/flaky.json)`,
     ...flaky.map((entry) => `  ${JSON.stringify(entry)}`),
   ].join('\n');
+}
+
+/** Set by a machine, and the same in the next run. */
+const OF_MACHINE: readonly string[] = [
+  'IRONCRAFT_TEST_BROWSER',
+  'IRONCRAFT_TEST_DATABASE_URL',
+  'IRONCRAFT_TEST_PROGRAMS',
+];
+
+/** The commands that repeat what these files did, one for each store: with the variables that this run was given. */
+function listRepeats(failed: readonly TaskReport[]): string[] {
+  const given = Object.keys(process.env).filter((name) => name.startsWith('IRONCRAFT_') && !OF_MACHINE.includes(name));
+  const others = given.filter((name) => name !== 'IRONCRAFT_TEST_SEED').map((name) => `${name}=${process.env[name]}`);
+  const hasServer = (process.env.IRONCRAFT_TEST_DATABASE_URL ?? '') !== '';
+  return STORES.flatMap((wanted) => {
+    const files = [...new Set(failed.filter(({ store }) => store === wanted).map(({ file }) => file))];
+    if (files.length === 0) return [];
+    const without = wanted === 'embedded' && hasServer ? ['IRONCRAFT_TEST_DATABASE_URL='] : [];
+    const variables = [...without, ...others, `IRONCRAFT_TEST_SEED=${runSeed}`];
+    return [`Repeat: ${variables.join(' ')} npm run test:all ${files.join(' ')}`];
+  });
 }
 
 /** The first of them, by what their files took on either store. */

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 /** The longest first. The compiler uses one thread: more of them check twice what they share. */
 const CHECKS: readonly string[] = [
   'tsc --noEmit --checkers 1 --pretty',
-  'biome check --error-on-warnings --colors=force .',
+  `biome check --error-on-warnings --colors=${process.stdout.isTTY ? 'force' : 'off'} .`,
   'knip',
   'knip --production --dependencies',
 ];

@@ -1,8 +1,8 @@
 /**
  * Runs test files: worker processes take them from one queue, and what each process makes once (a platform, a database) its
- * files share. `node test/runner/run-tests.ts [--ring gate|soak] [--keep-going] [--workers N] [FILE OR GLOB …]`; files that are
+ * files share. `npm run test:all -- [--ring gate|soak] [--keep-going] [--workers N] [FILE OR GLOB …]`; files that are
  * named run whatever ring they belong to. The gate ends at the first true failure unless it is to keep going; the exit code is 1
- * when anything failed, or no test ran.
+ * when anything failed or no test ran, 2 when it is called wrongly.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
@@ -16,6 +16,7 @@ import { keepDurations, orderTasks } from './order-tasks.ts';
 import { countOutcomes, describeRun } from './report.ts';
 import { RINGS, type Ring, ringOf, root, selectTasks } from './select-files.ts';
 import { TestRun } from './test-run.ts';
+import { tellUsage, UsageError } from './usage-error.ts';
 
 /** A worker needs up to a gigabyte. */
 const MAX_WORKERS = 8;
@@ -44,9 +45,9 @@ function readSettings(): Settings {
     },
   });
   const ring = RINGS.find((name) => name === values.ring);
-  if (ring === undefined) throw new Error(`--ring is one of ${RINGS.join(', ')}`);
+  if (ring === undefined) throw new UsageError(`--ring is one of ${RINGS.join(', ')}`);
   const workers = Number(values.workers);
-  if (!Number.isInteger(workers) || workers < 1) throw new Error('--workers is a number of processes, 1 or more');
+  if (!Number.isInteger(workers) || workers < 1) throw new UsageError('--workers is a number of processes, 1 or more');
   return {
     ring,
     keepGoing: values['keep-going'] || ring === 'soak',
@@ -72,10 +73,11 @@ function makeScratch(): string {
 
 async function runTasks({ ring, keepGoing, workers, patterns, flakyFile }: Settings): Promise<number> {
   const startMs = performance.now();
+  const tasks = selectTasks(ring, patterns);
   const scratch = makeScratch();
   const distances = measureDistances(root, findChangedFiles(root));
   console.log(`Seed ${runSeed}: IRONCRAFT_TEST_SEED=${runSeed} repeats this run.`);
-  const run = new TestRun(orderTasks(selectTasks(ring, patterns), distances), {
+  const run = new TestRun(orderTasks(tasks, distances), {
     scratch,
     keepGoing,
     limitMs: (file) => LIMIT_MS[ringOf(file)],
@@ -88,11 +90,16 @@ async function runTasks({ ring, keepGoing, workers, patterns, flakyFile }: Setti
   rmSync(scratch, { recursive: true, force: true });
   keepDurations(run.reports);
   console.log(describeRun(run, performance.now() - startMs));
-  const { tests, failed } = countOutcomes(run.reports);
-  if (tests === 0) console.log('No test ran.');
-  return tests === 0 || failed > 0 || run.troubles.length > 0 ? 1 : 0;
+  const { passed, failed, skipped } = countOutcomes(run.reports);
+  const hasRun = passed + failed > 0;
+  if (!hasRun) console.log(skipped > 0 ? 'No test ran: all were skipped, for the reasons above.' : 'No test ran.');
+  return !hasRun || failed > 0 || run.troubles.length > 0 ? 1 : 0;
 }
 
 // A process that starts loads what another has compiled; those that tests start inherit it.
 process.env.NODE_COMPILE_CACHE ??= join(cacheFolder, 'compiled');
-process.exitCode = await runTasks(readSettings());
+try {
+  process.exitCode = await runTasks(readSettings());
+} catch (error) {
+  process.exitCode = tellUsage(error);
+}

@@ -65,8 +65,8 @@ test('hooks, groups and failures are the file’s own, whatever ran before it in
     'passed: passes › with a part that passes',
     'passed: passes',
     'failed: a group › with a test that fails: AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:',
-    'skipped: a group › with a test that is skipped',
-    'skipped: a group that is skipped',
+    'skipped: a group › with a test that is skipped: for a reason',
+    'skipped: a group that is skipped: for a reason',
   ]);
   const third = await worker.run(fixture('import-fails'), LIMIT_MS);
   assert.deepEqual(summarize(third), ['failed: Error: nothing after this line is declared']);
@@ -216,6 +216,18 @@ test('a run ends at the first file that fails twice, and counts the files that i
   assert.match(output, /^\S+ failed \([^)]*\)\. Once more, alone:$/m);
   assert.match(output, /^ℹ files 1$/m);
   assert.match(output, /^1 files were not run after that/m);
+});
+
+test('a run in which all tests are skipped fails, and gives their reasons', async () => {
+  const { code, output } = await runCommand([fixture('only-skips')]);
+  assert.equal(code, 1);
+  assert.match(output, /^ {2}- is skipped: skipped, it needs what is not there$/m);
+  assert.match(output, /^No test ran: all were skipped/m);
+});
+
+test('a wrong call is told in one sentence, and a source file names its test', async () => {
+  const { code, output } = await runCommand(['test/runner/task-queue.ts']);
+  assert.deepEqual([code, output], [2, '']);
 });
 
 test('a soak file that is named gets no second try', async () => {

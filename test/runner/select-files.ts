@@ -1,6 +1,7 @@
 /** Which test files belong to which run, and which of them get a process of their own. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
+import { UsageError } from './usage-error.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 
@@ -130,9 +131,13 @@ function belongsToEmbedded(file: string): boolean {
 
 function findPattern(pattern: string): string[] {
   const relative = pattern.startsWith(root) ? pattern.slice(root.length + 1) : pattern;
-  if (/\.ts$/.test(relative) && existsSync(join(root, relative))) return [relative];
+  const isFile = /\.ts$/.test(relative) && existsSync(join(root, relative));
+  const beside = relative.replace(/\.ts$/, '.test.ts');
+  if (isFile && !TEST_FILE.test(relative) && existsSync(join(root, beside)))
+    throw new UsageError(`${relative} is no test: its tests are in ${beside}`);
+  if (isFile) return [relative];
   const found = [...findFiles(relative), ...findFiles(`${relative}/**`)].filter((file) => TEST_FILE.test(file));
-  if (found.length === 0) throw new Error(`no test file is named ${pattern}`);
+  if (found.length === 0) throw new UsageError(`no test file is named ${pattern}`);
   return found;
 }
 

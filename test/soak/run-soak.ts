@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { tellUsage, UsageError } from '../runner/usage-error.ts';
 
 interface Part {
   readonly name: string;
@@ -37,9 +38,9 @@ function readSettings(): { readonly seed: string; readonly parts: readonly Part[
   });
   const wanted = values.only.split(',');
   const unknown = wanted.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new Error(`--only takes ${names.join(', ')}, not ${unknown}`);
+  if (unknown !== undefined) throw new UsageError(`--only takes ${names.join(', ')}, not ${unknown}`);
   if ((process.env.IRONCRAFT_TEST_DATABASE_URL ?? '') === '') {
-    throw new Error('set IRONCRAFT_TEST_DATABASE_URL: the soak tests both stores');
+    throw new UsageError('set IRONCRAFT_TEST_DATABASE_URL: the soak tests both stores');
   }
   return { seed: values.seed, parts: PARTS.filter(({ name }) => wanted.includes(name)) };
 }
@@ -60,10 +61,18 @@ function describeResult({ part, minutes, passed }: PartResult, seed: string): st
   return passed ? line : `${line}   repeat: npm run soak -- --seed ${seed} --only ${part.name}`;
 }
 
-const { seed, parts } = readSettings();
-console.log(`Seed ${seed}`);
-const results: PartResult[] = [];
-for (const part of parts) results.push(await runPart(part, seed));
-console.log(`\nThe soak with seed ${seed}:`);
-for (const result of results) console.log(describeResult(result, seed));
-process.exitCode = results.every(({ passed }) => passed) ? 0 : 1;
+async function runSoak(): Promise<number> {
+  const { seed, parts } = readSettings();
+  console.log(`Seed ${seed}`);
+  const results: PartResult[] = [];
+  for (const part of parts) results.push(await runPart(part, seed));
+  console.log(`\nThe soak with seed ${seed}:`);
+  for (const result of results) console.log(describeResult(result, seed));
+  return results.every(({ passed }) => passed) ? 0 : 1;
+}
+
+try {
+  process.exitCode = await runSoak();
+} catch (error) {
+  process.exitCode = tellUsage(error);
+}
