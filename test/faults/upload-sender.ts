@@ -15,6 +15,7 @@ export const FORM_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; fi
 const FORM_TAIL = '\r\n--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nevals\r\n--b--\r\n';
 /** The folder store keeps unfinished uploads here. */
 const UNFINISHED = 'uploads';
+const SHED_PAUSE_MS = 500;
 
 /** Whether the sender says how long its upload is, or sends it in chunks. */
 export type Length = 'announced' | 'unannounced';
@@ -42,8 +43,16 @@ export class UploadSender {
     return new UploadSender(await startServer(t, await makeFolder(t), variables, { only: 'platform' }));
   }
 
-  /** Sends a file of this size until the answer comes, and on no longer. */
+  /** Sends a file of this size until the answer comes, and on no longer. Again where the server sheds load, as a client does. */
   async sendFile(bytes: number, length: Length): Promise<Sent> {
+    for (;;) {
+      const sent = await this.#sendOnce(bytes, length);
+      if (sent.body?.error?.code !== 'service_overloaded') return sent;
+      await wait(SHED_PAUSE_MS);
+    }
+  }
+
+  async #sendOnce(bytes: number, length: Length): Promise<Sent> {
     const socket = await this.open();
     let received = '';
     socket.on('data', (chunk: Buffer) => {

@@ -65,7 +65,8 @@ describe('the memory of the server stays where it was', { skip: process.platform
   }
 
   test('while a reader who reads nothing holds a download open', { timeout: 120_000 }, async () => {
-    const { body } = await sender.sendFile(100 * MIB, 'announced');
+    const { status, body } = await sender.sendFile(100 * MIB, 'announced');
+    assert.equal(status, 200, JSON.stringify(body));
     const watch = watchMemory(server.pid);
     const sockets = await Promise.all(
       Array.from({ length: 8 }, async () => {
