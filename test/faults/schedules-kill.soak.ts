@@ -9,6 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Database } from '../../src/kernel/db/database.ts';
 import type { ServerProcess } from '../boot/server-process.ts';
+import { FAR_CRON } from '../support/far-cron.ts';
 import type { TestProject } from '../support/platform.ts';
 import { seedFor } from '../support/seed.ts';
 import { eventually } from '../support/turns.ts';
@@ -56,7 +57,7 @@ test(`two replicas, ${SCHEDULES} schedules, ${KILLS} kills with -9: every due ti
 /** Their own times are far away: they come due when they are armed. */
 async function createSchedules(project: TestProject): Promise<string[]> {
   const limit = pLimit(8);
-  const body = { cron: '0 0 1 1 *', input: [{ role: 'user', content: 'Write 6 words at 20 words per second' }] };
+  const body = { cron: FAR_CRON, input: [{ role: 'user', content: 'Write 6 words at 20 words per second' }] };
   const smiths = Array.from({ length: Math.ceil(SCHEDULES / SCHEDULES_A_SMITH) }, () =>
     limit(async () => {
       const path = `/v1/smiths/${await project.createSmith()}/schedules`;

@@ -170,15 +170,18 @@ async function buyName(world: DomainsWorld, workspace: SimulatedWorkspace, domai
   assert.equal(order.call.answer?.status, 201, order.call.answer?.text);
 }
 
-/** As if all that is known of the name had been so many days earlier. */
+/** As if a name had been bought, for a year, so many days earlier. A year of the calendar: not each has as many days. */
 async function makeOlder(world: DomainsWorld, name: string, days: number): Promise<void> {
   const columns = {
-    'domains.registry_domains': ['created_at', 'expires_at'],
-    'domains.domains': ['created_at', 'expires_at', 'billed_until', 'registrant_since'],
+    'domains.registry_domains': { moved: ['created_at'], ended: ['expires_at'] },
+    'domains.domains': { moved: ['created_at', 'registrant_since'], ended: ['expires_at', 'billed_until'] },
   };
-  for (const [table, times] of Object.entries(columns)) {
-    const changes = times.map((column) => `${column} = ${column} - make_interval(days => $2)`).join(', ');
-    await world.db.query({ text: `update ${table} set ${changes} where name = $1`, values: [name, days] });
+  for (const [table, { moved, ended }] of Object.entries(columns)) {
+    const changes = [
+      ...moved.map((column) => `${column} = ${column} - make_interval(days => $2)`),
+      ...ended.map((column) => `${column} = created_at - make_interval(days => $2) + interval '1 year'`),
+    ];
+    await world.db.query({ text: `update ${table} set ${changes.join(', ')} where name = $1`, values: [name, days] });
   }
 }
 

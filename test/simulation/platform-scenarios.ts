@@ -5,6 +5,7 @@ import { createSchedules } from '../../src/platform/schedules/index.ts';
 import { createWebhookDeliveries } from '../../src/platform/webhooks/index.ts';
 import { auditFiles } from '../faults/audit-files.ts';
 import { SPENT_ONCE } from '../faults/audit-tokens.ts';
+import { FAR_CRON } from '../support/far-cron.ts';
 import type { Answer, Client, Headers_ } from '../support/http-client.ts';
 import { publishMcp } from '../support/mcp-deployment.ts';
 import { type Consented, type OAuthAnswer, obtainCode, redeem, refreshWith } from '../support/oauth.ts';
@@ -178,14 +179,14 @@ interface Scheduled {
   readonly scheduleId: string;
 }
 
-/** As soon as somebody looks: its own times are far away. */
+/** As soon as somebody looks: its own time is half a year away. */
 const fireSchedule = run<Scheduled>({
   openWorld: worldWith({
     open: `select from schedule_fires where status = 'queued' union all select from schedules where next_fire_at <= now()`,
   }),
   async prepare({ db, other: { client } }) {
     const smith = await client.post('/v1/smiths', { model: 'builtin/demo' });
-    const body = { cron: '0 0 29 2 *', ...question('Write 3 words') };
+    const body = { cron: FAR_CRON, ...question('Write 3 words') };
     const made = await client.post(`/v1/smiths/${smith.body.id}/schedules`, body);
     assert.equal(made.status, 201, made.text);
     await db.query({

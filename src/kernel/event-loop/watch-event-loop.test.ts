@@ -16,21 +16,23 @@ interface Line {
 /** Watches this process; gives each line as it comes. */
 function watch(t: TestContext) {
   const blocks: number[] = [];
-  let awaited: { readonly innermost: RegExp; readonly resolve: (line: Line) => void } | undefined;
+  let awaited: ((line: Line) => boolean) | undefined;
+  let resolve: (line: Line) => void = () => undefined;
   const logger = {
     warn(fields: object, message: string) {
       assert.equal(message, 'the event loop was blocked');
       const line = fields as Line;
-      if (awaited?.innermost.test(line.stack[0] ?? '') === true) awaited.resolve(line);
+      if (awaited?.(line) === true) resolve(line);
     },
     isLevelEnabled: () => true,
   };
   const watched = watchEventLoop({ logger, onBlock: (ms) => blocks.push(ms), endAfterMs: 0, root, captureEveryMs: 0 });
   t.after(() => watched.stop());
-  /** The next line whose innermost frame is such: on a busy machine other code is late, too. */
-  const lineOf = (innermost: RegExp) =>
-    new Promise<Line>((resolve) => {
-      awaited = { innermost, resolve };
+  /** The next line whose innermost frame is such: on a busy machine other code is late, too. `isOver`: of a block that has ended. */
+  const lineOf = (innermost: RegExp, { isOver = false } = {}) =>
+    new Promise<Line>((found) => {
+      resolve = found;
+      awaited = ({ stack, durationMs }) => innermost.test(stack[0] ?? '') && (!isOver || durationMs !== undefined);
     });
   return { blocks, lineOf };
 }
@@ -67,7 +69,7 @@ function matchBadly(): void {
 test('the watch names a handler that blocks the event loop, and counts its block', async (t) => {
   const { lineOf, blocks } = watch(t);
   const named = /^blockForAWhile@src\/kernel\/event-loop\/watch-event-loop\.test\.ts:\d+$/;
-  const { durationMs } = await untilLine(lineOf(named), blockForAWhile);
+  const { durationMs } = await untilLine(lineOf(named, { isOver: true }), blockForAWhile);
   assert.ok(durationMs !== undefined);
   assert.ok(blocks.some((block) => Math.round(block) === durationMs));
 });

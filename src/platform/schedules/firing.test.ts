@@ -1,6 +1,7 @@
 /** Schedules at work: over HTTP, with a clock that the test moves. */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { FAR_CRON } from '../../../test/support/far-cron.ts';
 import { startPlatform, type TestPlatform, type TestProject } from '../../../test/support/platform.ts';
 import { eventually, smithOf, type TestSmith } from '../../../test/support/turns.ts';
 import { createManualClock, type ManualClock } from '../../kernel/clock/clock.ts';
@@ -37,7 +38,7 @@ async function makePlace(settings: Record<string, unknown> = {}, from: TestPlatf
     smith,
     schedules,
     async create(body = {}) {
-      const answer = await project.post(schedules, { cron: '0 0 1 1 *', input: say('Write 2 words'), ...body });
+      const answer = await project.post(schedules, { cron: FAR_CRON, input: say('Write 2 words'), ...body });
       assert.equal(answer.status, 201, answer.text);
       return answer.body;
     },
@@ -222,7 +223,7 @@ describe('a smith that is busy', () => {
     await eventually(async () => (await place.get(second.id)).waiting === 2 || undefined, 'the second time waits');
     await letWorkersLook(place);
     await eventually(async () => (await place.get(first.id)).waiting === 3 || undefined, 'and the third');
-    for (const { id } of [first, second]) await place.project.patch(`${place.schedules}/${id}`, { cron: '0 0 1 1 *' });
+    for (const { id } of [first, second]) await place.project.patch(`${place.schedules}/${id}`, { cron: FAR_CRON });
     await place.smith.cancel(runId);
     // The clock stands still: nothing but the ends of turns brings the next one.
     const { runs } = await settled(place, first.id, 7);
@@ -243,13 +244,22 @@ describe('a smith that is busy', () => {
     // In progress on a replica that is not here.
     const runId = await place.smith.begin('Write 1 words');
     await place.smith.settled(runId);
+    const elsewhere = 'rep_elsewhere';
+    await platform.db.query({
+      text: `insert into replicas (id, heartbeat_at) values ($1, now() + interval '1 day')`,
+      values: [elsewhere],
+    });
     const setStatus = (status: string) =>
-      platform.db.query({ text: 'update runs set status = $2 where id = $1', values: [runId, status] });
+      platform.db.query({
+        text: 'update runs set status = $2, replica_id = $3 where id = $1',
+        values: [runId, status, elsewhere],
+      });
     await setStatus('in_progress');
     await place.project.post(`${place.schedules}/${id}/run_now`);
     await letWorkersLook(place);
     assert.equal((await place.get(id)).waiting, 1);
     await setStatus('completed');
+    await platform.db.query({ text: 'delete from replicas where id = $1', values: [elsewhere] });
     clock.advance(5_000);
     await settled(place, id, 2);
   });
@@ -288,7 +298,7 @@ test('a project that is full has its deliveries wait, and each begins in the end
         const smith = await project.createSmith();
         const path = `/v1/smiths/${smith}/schedules`;
         const { body } = await project.post(path, {
-          cron: '0 0 1 1 *',
+          cron: FAR_CRON,
           input: say('Write 6 words at 30 words per second'),
         });
         assert.equal((await project.post(`${path}/${body.id}/run_now`)).status, 200);
@@ -364,7 +374,7 @@ describe('a delivery for which no turn can begin is failed, and says why', () =>
     const smith = smithOf(project, await project.createSmith({ external_id: 'ada' }));
     const schedules = `/v1/smiths/${smith.id}/schedules`;
     const { id: thread_id } = (await project.post('/v1/conversations', { user: 'ada' })).body;
-    const made = await project.post(schedules, { cron: '0 0 1 1 *', input: say('Write 2 words'), thread_id });
+    const made = await project.post(schedules, { cron: FAR_CRON, input: say('Write 2 words'), thread_id });
     assert.equal(made.status, 201, made.text);
     const run = () => project.post(`${schedules}/${made.body.id}/run_now`);
     const last = async () => (await project.get(schedules)).body.data[0].last_delivery;

@@ -1,6 +1,7 @@
 /** What replicas leave behind that die, and several replicas at once. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { FAR_CRON } from '../../../test/support/far-cron.ts';
 import { startPlatform } from '../../../test/support/platform.ts';
 import { eventually, smithOf } from '../../../test/support/turns.ts';
 import { createManualClock } from '../../kernel/clock/clock.ts';
@@ -25,7 +26,7 @@ async function makeSchedule(body: object = {}) {
   const smith = smithOf(project, await project.createSmith());
   const schedules = `/v1/smiths/${smith.id}/schedules`;
   const input = [{ role: 'user', content: 'Write 2 words' }];
-  const { id } = (await project.post(schedules, { cron: '0 0 1 1 *', input, ...body })).body;
+  const { id } = (await project.post(schedules, { cron: FAR_CRON, input, ...body })).body;
   const get = async (): Promise<Json> => (await project.get(schedules)).body.data[0];
   const runNow = async (): Promise<string> => (await project.post(`${schedules}/${id}/run_now`)).body.delivery_id;
   const last = (delivery: string) =>

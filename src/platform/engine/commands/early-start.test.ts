@@ -73,7 +73,7 @@ test('of a turn that cannot be started nothing is left, and its call is broken o
   const answer = complete(smith);
   await start.reached;
   await upstream.waitForRequests(count + 1);
-  const other = await smith.begin('Write 600 words at 10 words per second', { model: 'builtin/demo' });
+  const other = await smith.begin('Write 100000 words at 1 words per second', { model: 'builtin/demo' });
   start.release();
   assert.equal((await answer).body.error.code, 'conversation_locked');
   assert.equal(await upstream.requests.at(-1)?.closed, 'client');
@@ -89,7 +89,7 @@ test('of a turn that cannot be started nothing is left, and its call is broken o
 
 test('the model of a busy smith is not asked', async () => {
   const smith = await makeUpstreamSmith(platform, upstream);
-  const running = await smith.begin('Write 600 words at 10 words per second', { model: 'builtin/demo' });
+  const running = await smith.begin('Write 100000 words at 1 words per second', { model: 'builtin/demo' });
   const count = upstream.requests.length;
   assert.equal((await complete(smith)).body.error.code, 'conversation_locked');
   assert.equal(upstream.requests.length, count);

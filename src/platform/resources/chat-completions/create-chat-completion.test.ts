@@ -515,7 +515,7 @@ test('a busy smith is told of with the header that makes clients try again', asy
   const { project, smithId, ask } = await makeChat();
   const begun = await project.post(
     `/v1/smiths/${smithId}/runs`,
-    { input: [user('Write 500 words at 10 words per second')] },
+    { input: [user('Write 100000 words at 1 words per second')] },
     { prefer: 'respond-async' },
   );
   const answer = await ask('Hello');

@@ -83,7 +83,7 @@ test('a turn that starts keeps its files, and they count', async () => {
 
 test('a busy smith’s refusal keeps nothing, on every surface', async () => {
   const smith = await makeSmith(platform);
-  const busy = await smith.begin('Write 500 words at 20 words per second');
+  const busy = await smith.begin('Write 100000 words at 1 words per second');
   const answers = [
     await smith.project.post(smith.runs, userMessage(FILE, IMAGE)),
     await smith.project.post('/v1/responses', userMessage(FILE, IMAGE), { 'ic-smith-id': smith.id }),

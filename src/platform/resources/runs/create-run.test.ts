@@ -294,13 +294,13 @@ test('the upstream’s warnings, length and filter show as warning and stop reas
 
 test('respond-async answers before the turn has ended, wait=N after at most that time', async () => {
   const smith = await makeSmith(platform);
-  const begun = await smith.ask('Write 400 words at 20 words per second', {}, { prefer: 'respond-async' });
+  const begun = await smith.ask('Write 100000 words at 1 words per second', {}, { prefer: 'respond-async' });
   assert.deepEqual([begun.status, begun.body.status, begun.body.output], [201, 'in_progress', null]);
   assert.equal(begun.headers.get('preference-applied'), 'respond-async');
   assert.equal(begun.body.usage, null);
   assert.deepEqual(await smith.get(begun.body.id), begun.body);
   await smith.cancel(begun.body.id);
-  const waited = await smith.ask('Write 400 words at 20 words per second', {}, { prefer: 'wait=0' });
+  const waited = await smith.ask('Write 100000 words at 1 words per second', {}, { prefer: 'wait=0' });
   assert.equal(waited.body.status, 'in_progress');
   await smith.cancel(waited.body.id);
   const quick = await smith.ask('Write 2 words', {}, { prefer: 'wait=30' });

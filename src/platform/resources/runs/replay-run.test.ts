@@ -125,7 +125,7 @@ test('a replay with the same key again is the same run, and a refused one leaves
   const other = await replay(smith, original.id, { stream: true }, keyed('one'));
   assert.equal(other.body?.error?.code, 'idempotency_key_reused', other.text);
 
-  const busy = await smith.begin('Write 500 words at 20 words per second');
+  const busy = await smith.begin('Write 100000 words at 1 words per second');
   const locked = await replay(smith, original.id);
   assert.deepEqual([locked.status, locked.body.error.code], [400, 'conversation_locked']);
   assert.equal(await countThreads(smith), threads + 1);

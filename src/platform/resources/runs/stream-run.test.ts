@@ -120,13 +120,21 @@ test('a reader of a stored run gets exactly the rest, from every frame', async (
 });
 
 test('readers that come and go during a run get exactly the rest, from every frame', async () => {
-  const smith = await makeSmith(platform);
+  const smith = await makeUpstreamSmith(platform, upstream);
   const live: Frame[] = [];
   const readers: { cut: number; rest: Promise<Frame[]> }[] = [];
   const cuts = fc.sample(fc.nat(), 400);
-  let runId = '';
-  for await (const frame of readFrames(await smith.stream('Write 60 words at 100 words per second'))) {
+  const deltas = Array.from({ length: 60 }, (_, index) => `word${index} `);
+  let [runId, next] = ['', Promise.withResolvers<void>()];
+  // The model is at most three pieces ahead of what has been read, so that few are joined to one frame.
+  const holdAt = async (sent: number) => {
+    while (sent < deltas.length && sent > live.length + 3) await next.promise;
+  };
+  upstream.respondWith({ type: 'answer', deltas, holdAt });
+  for await (const frame of readFrames(await smith.stream('Hello'))) {
     live.push(frame);
+    next.resolve();
+    next = Promise.withResolvers();
     runId = frame.data.run_id;
     if (live.length % 5 !== 0) continue;
     // At times from the newest frame, at times from one that may be stored already or is in memory only.
