@@ -20,6 +20,7 @@ import {
   FREE_PORTS,
   makeFolder,
   openGivenStore,
+  pasteLines,
   type ServerProcess,
   startServer,
   type Variables,
@@ -114,11 +115,7 @@ test('clients get the public URL, and the lines to paste work where the folderâ€
   assert.match(server.stdout(), /^Ironcraft is ready at https:\/\/agents\.example\.com$/m);
   assert.equal(server.credentials.base_url, 'https://agents.example.com');
   if (!hasCurl) return;
-  const lines = server.stdout().split('\n');
-  const pasted = lines.slice(lines.findIndex((line) => line.startsWith('TOKEN=')));
-  const script = pasted.slice(0, pasted.indexOf('')).join('\n');
-  const { stdout } = await run('sh', ['-c', script]);
-  assert.match(stdout, /^event: run\.completed$/m);
+  assert.match(await pasteLines(server), /^event: run\.completed$/m);
 });
 
 test('an IPv6 address is bracketed', async (context) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
-import { type Fleet, NEEDS_SERVER, patiently } from '../faults/fleet.ts';
+import { type Fleet, NEEDS_SERVER } from '../faults/fleet.ts';
 import { eventually, FAKE_MODEL, question, useUpstream } from '../support/turns.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
 import { makeFolder, type ServerProcess } from './server-process.ts';
@@ -48,7 +48,7 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     };
     const countBefore = await countAnswers();
     const project = fleet.project(server);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => patiently(() => project.get('/v1/customers'))));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => project.get('/v1/customers')));
     assert.ok(answers.every(({ status }) => status === 200));
     await eventually(async () => ((await countAnswers()) - countBefore >= 20 ? true : undefined), 'all are counted');
   });
@@ -57,7 +57,7 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     const form = new FormData();
     form.set('file', new Blob(['0123456789']), 'digits.txt');
     form.set('purpose', 'assistants');
-    const stored = await patiently(() => fleet.project(server).post('/v1/files', form));
+    const stored = await fleet.project(server).post('/v1/files', form);
     assert.equal(stored.status, 200, stored.text);
     const page = await (await fetch(`${server.url}/metrics`)).text();
     assert.match(page, /^stored_file_bytes 10$/m);
@@ -74,7 +74,7 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     const runs: string[] = [];
     const begin = async () => {
       const path = `/v1/smiths/${await project.createSmith({ model: FAKE_MODEL })}/runs`;
-      const begun = await patiently(() => project.post(path, question('Hello'), { prefer: 'respond-async' }));
+      const begun = await project.post(path, question('Hello'), { prefer: 'respond-async' });
       assert.equal(begun.status, 201, begun.text);
       runs.push(`${path}/${begun.body.id}`);
     };

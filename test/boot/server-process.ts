@@ -1,10 +1,11 @@
 /** The program as an operator runs it: real processes with a folder and an environment of their own. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Credentials } from '../../src/platform/boot/credentials-file.ts';
 import { openTestDatabase, testServerUrl } from '../support/database.ts';
 import { poll } from '../support/poll.ts';
@@ -129,12 +130,45 @@ export async function waitFor<Value>(
   return value;
 }
 
-/** Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. */
-export function call(base: string, token: string, path: string, body?: unknown): Promise<Response> {
+/**
+ * Asks again while the server sheds load, as clients do: it has just started, or the machine has too much to do. One that is
+ * going away says so under the same code, and is not waited for.
+ */
+export function outwaitLoad<Reply>(
+  ask: () => Promise<Reply>,
+  textOf: (reply: Reply) => Promise<string> | string,
+): Promise<Reply> {
   return waitFor('answer of a server that sheds no load', READY_MS, async () => {
-    const response = await callOnce(base, token, path, body);
-    return response.status === 503 && (await shedsLoad(response.clone())) ? undefined : response;
+    const reply = await ask();
+    const text = await textOf(reply);
+    return text.includes('service_overloaded') && !text.includes('server is going away') ? undefined : reply;
   });
+}
+
+/** The same for a response that is read on, such as a stream. */
+export function outwaitLoadOf(ask: () => Promise<Response>): Promise<Response> {
+  return outwaitLoad(ask, (response) => (response.status === 503 ? response.clone().text() : ''));
+}
+
+export function call(base: string, token: string, path: string, body?: unknown): Promise<Response> {
+  return outwaitLoadOf(() => callOnce(base, token, path, body));
+}
+
+/** Pastes the lines that a server prints when it is ready into a shell, and gives what they print. */
+export async function pasteLines(server: Pick<ServerProcess, 'stdout'>): Promise<string> {
+  const lines = server.stdout().split('\n');
+  const pasted = lines.slice(lines.findIndex((line) => line.startsWith('TOKEN=')));
+  const script = pasted.slice(0, pasted.indexOf('')).join('\n');
+  // The trace says what a refused request left in a variable.
+  const run = () => promisify(execFile)('sh', ['-xc', script]).catch((error: Shell & Error) => error);
+  const ended = await outwaitLoad(run, ({ stdout, stderr }) => stdout + stderr);
+  if (ended instanceof Error) throw ended;
+  return ended.stdout;
+}
+
+interface Shell {
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 export function callOnce(base: string, token: string, path: string, body?: unknown): Promise<Response> {
@@ -146,10 +180,6 @@ export function callOnce(base: string, token: string, path: string, body?: unkno
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-}
-
-async function shedsLoad(refusal: Response): Promise<boolean> {
-  return (await refusal.text()).includes('service_overloaded');
 }
 
 async function readCredentials(dataDir: string): Promise<Credentials> {

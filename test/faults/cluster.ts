@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { holdPort } from '../../src/command-line/hold-port.ts';
 import { connectServer } from '../../src/kernel/db/connect-server.ts';
 import type { Cleanup } from './fleet.ts';
 
@@ -12,6 +13,10 @@ const script = fileURLToPath(new URL('../postgres17', import.meta.url));
 
 /** The reason that tests give where they are skipped: the script needs root, and would install a server where there is none. */
 export const NEEDS_CLUSTERS = hasClusters() ? false : 'needs PostgreSQL clusters of test/postgres17, run as root';
+
+/** Below those that Linux gives to connections. Each place is two ports: one is held for as long as a test has the cluster at the other. */
+const FIRST_PORT = 25_500;
+const PLACES = 50;
 
 export interface Cluster {
   /** A database of the test's own in it. */
@@ -25,9 +30,10 @@ export interface Cluster {
   administer(text: string): Promise<void>;
 }
 
-/** Each test file has a port of its own. */
-export async function startCluster(t: Cleanup, port: number): Promise<Cluster> {
-  const run = async (verb: string) => (await promisify(execFile)(script, [verb, String(port)])).stdout.trim();
+/** At a port that no other test has, also of another run on this machine. */
+export async function startCluster(t: Cleanup): Promise<Cluster> {
+  const port = await takePort(t);
+  const run = (verb: string) => runScript(verb, port);
   const clusterUrl = (await run('start')).split('\n').at(-1) ?? '';
   const name = `ironcraft_loss_${randomBytes(6).toString('hex')}`;
   const administer = async (text: string) => {
@@ -53,6 +59,38 @@ export async function startCluster(t: Cleanup, port: number): Promise<Cluster> {
     kill: async () => void (await run('kill')),
     administer: (text) => administer(text.replaceAll('DATABASE', name)),
   };
+}
+
+async function runScript(verb: string, port: number): Promise<string> {
+  return (await promisify(execFile)(script, [verb, String(port)])).stdout.trim();
+}
+
+/** It is free until somebody starts a server there, and nobody else who asks here is given it before the test is over. */
+async function takePort(t: Cleanup): Promise<number> {
+  for (let place = 0; place < PLACES; place += 1) {
+    const guard = FIRST_PORT + 2 * place;
+    const port = guard + 1;
+    const held = await tryHolding(guard);
+    if (held === undefined) continue;
+    // The cluster of a run that was killed may still be there.
+    if (!(await isFree(port))) await runScript('stop', port).catch(() => undefined);
+    if (await isFree(port)) {
+      t.after(held.release);
+      return port;
+    }
+    await held.release();
+  }
+  throw new Error(`no free port for a cluster from ${FIRST_PORT} on`);
+}
+
+function tryHolding(port: number) {
+  return holdPort('127.0.0.1', port, 'FIRST_PORT').catch(() => undefined);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const held = await tryHolding(port);
+  await held?.release();
+  return held !== undefined;
 }
 
 function hasClusters(): boolean {

@@ -140,9 +140,15 @@ describe('a platform process that is told to stop', () => {
 
 /** A response of which nothing is ever read. */
 async function openUnread(url: string, token: string): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  get(url, { headers: { authorization: `Bearer ${token}` } }, resolve).on('error', reject);
-  const message = await promise;
+  const message = await waitFor('response to leave unread', TIMEOUT_MS, async () => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    get(url, { headers: { authorization: `Bearer ${token}` } }, resolve).on('error', reject);
+    const { statusCode } = await promise;
+    if (statusCode === 200) return promise;
+    (await promise).resume();
+    assert.equal(statusCode, 503);
+    return undefined;
+  });
   // Cut off in the end: no error of the test's.
   message.on('error', () => undefined);
   return message;

@@ -14,7 +14,7 @@ import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstre
 import { startStripe } from '../fakes/stripe-server.ts';
 import { openTestDatabase, testServerUrl } from '../support/database.ts';
 import { openTestEpp, PASSWORD, testTls } from '../support/epp.ts';
-import { createClient, type TestProject } from '../support/platform.ts';
+import type { TestProject } from '../support/platform.ts';
 import { collectFrames, type Frame } from '../support/read-frames.ts';
 import {
   assemble,
@@ -29,7 +29,7 @@ import {
 } from '../support/turns.ts';
 import { auditOrders, countOpen, listOrders } from './audit-orders.ts';
 import { auditTurns, countTurns } from './audit-turns.ts';
-import { type Fleet, openFleet, patiently } from './fleet.ts';
+import { createPatientClient, type Fleet, openFleet } from './fleet.ts';
 import { lapseLeases, letTimePass } from './lapse-orders.ts';
 import type { Call } from './order-driver.ts';
 
@@ -126,9 +126,9 @@ describe('a platform process that is killed while its turns stand', () => {
   });
 
   async function registerTools(name: string, more: object): Promise<void> {
-    const put = await patiently(() => project.put(`/v1/tenant/mcp/${name}`, { url: tools.url, ...more }));
+    const put = await project.put(`/v1/tenant/mcp/${name}`, { url: tools.url, ...more });
     assert.ok(put.status < 300, put.text);
-    const { body, text } = await patiently(() => project.post(`/v1/tenant/mcp/${name}/refresh`));
+    const { body, text } = await project.post(`/v1/tenant/mcp/${name}/refresh`);
     assert.equal(body.status, 'ready', text);
   }
 
@@ -140,7 +140,7 @@ describe('a platform process that is killed while its turns stand', () => {
   ): Promise<{ readonly smith: TestSmith; readonly runId: string }> {
     const smith = smithOf(project, await project.createSmith(settings));
     const headers = { prefer: 'respond-async', 'idempotency-key': smith.id };
-    const begun = await patiently(() => project.post(smith.runs, { ...question(text), metadata }, headers));
+    const begun = await project.post(smith.runs, { ...question(text), metadata }, headers);
     assert.equal(begun.status, 201, begun.text);
     return { smith, runId: begun.body.id };
   }
@@ -153,7 +153,7 @@ describe('a platform process that is killed while its turns stand', () => {
 
   /** Of the feed, at the process that lives. */
   async function toolOutputs(runId: string): Promise<Record<string, unknown>[]> {
-    const { body } = await patiently(() => project.get('/v1/events?type=tool.completed&limit=100'));
+    const { body } = await project.get('/v1/events?type=tool.completed&limit=100');
     const events: { data: { run_id: string; output: Record<string, unknown> } }[] = body.data;
     return events.filter(({ data }) => data.run_id === runId).map(({ data }) => data.output);
   }
@@ -190,7 +190,7 @@ describe('a platform process that is killed while its turns stand', () => {
     assert.equal(callsOf('gated'), 0);
     const approval = { kind: 'approval', approval_id: atApproval.approvalId, decision: 'approve' };
     const answers = await Promise.all(
-      [1, 2].map(() => patiently(() => project.post(`${smith.runs}/${atApproval.runId}/submit`, approval))),
+      [1, 2].map(() => project.post(`${smith.runs}/${atApproval.runId}/submit`, approval)),
     );
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409], answers.map(({ text }) => text).join());
     const run = await smith.settled(atApproval.runId);
@@ -249,10 +249,10 @@ test('a domain service that is killed while a registry and a payment provider ho
     },
   });
   const first = await fleet.start();
-  const account = await createClient(first.url, '').post('/accounts', { email: 'someone@example.com' });
+  const account = await createPatientClient(first.url, '').post('/accounts', { email: 'someone@example.com' });
   assert.equal(account.status, 201, account.text);
   const token: string = account.body.token.token;
-  const contact = await createClient(first.url, token).patch('/registrant', { contact: CONTACT });
+  const contact = await createPatientClient(first.url, token).patch('/registrant', { contact: CONTACT });
   assert.equal(contact.status, 200, contact.text);
   const call = (name: string): Call => ({
     kind: 'register',
@@ -267,7 +267,7 @@ test('a domain service that is killed while a registry and a payment provider ho
   assert.ok(ofRegistry !== undefined && ofCharge !== undefined);
   /** As a customer does, who does not know what came of it. */
   const send = ({ path, body, key }: Call, url: string) =>
-    createClient(url, token).post(path, body, { 'idempotency-key': key });
+    createPatientClient(url, token).post(path, body, { 'idempotency-key': key });
   const cutOff = (asked: Promise<unknown>) => asked.then(() => undefined).catch(() => undefined);
 
   // In this order: nothing else is asked of a registry whose answer is waited for.
@@ -299,7 +299,7 @@ test('a domain service that is killed while a registry and a payment provider ho
       return answer.status < 500 ? answer : undefined;
     });
   }
-  const owner = createClient(next.url, token);
+  const owner = createPatientClient(next.url, token);
   for (const { name } of calls) {
     await waitFor(`${name} in the portfolio`, TIMEOUT_MS, async () => {
       if (fleet.db !== undefined) await letTimePass(fleet.db);

@@ -1,9 +1,8 @@
 /** Two server processes on one PostgreSQL and the model that they talk to, for the tests of the gate and of the soak. */
 import type { ServerProcess } from '../boot/server-process.ts';
 import { type OpenAiUpstream, startOpenAiUpstream } from '../fakes/openai-upstream.ts';
-import type { TestProject } from '../support/platform.ts';
 import { smithOf, type TestSmith, useUpstream } from '../support/turns.ts';
-import { type Cleanup, type Fleet, openFleet, openPatiently, patiently } from './fleet.ts';
+import { type Cleanup, type Fleet, openFleet } from './fleet.ts';
 
 export interface ReplicaPair {
   readonly fleet: Fleet;
@@ -28,18 +27,7 @@ export async function startReplicaPair(t: Cleanup): Promise<ReplicaPair> {
     b,
     async makeSmith(settings = {}) {
       const id = await fleet.project(a).createSmith(settings);
-      return { onA: smithOf(patientProject(fleet, a), id), onB: smithOf(patientProject(fleet, b), id) };
+      return { onA: smithOf(fleet.project(a), id), onB: smithOf(fleet.project(b), id) };
     },
-  };
-}
-
-/** Waits for a server that sheds load. */
-function patientProject(fleet: Fleet, server: ServerProcess): TestProject {
-  const project = fleet.project(server);
-  return {
-    ...project,
-    get: (path, headers) => patiently(() => project.get(path, headers)),
-    post: (path, body, headers) => patiently(() => project.post(path, body, headers)),
-    open: (...request) => openPatiently(() => project.open(...request)),
   };
 }

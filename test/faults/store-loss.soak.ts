@@ -14,11 +14,10 @@ import { seedFor } from '../support/seed.ts';
 import { assemble, clientTool, eventually, question, smithOf, type TestSmith } from '../support/turns.ts';
 import { auditTurns } from './audit-turns.ts';
 import { type Cluster, NEEDS_CLUSTERS, startCluster } from './cluster.ts';
-import { type Cleanup, type Fleet, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
+import { type Cleanup, type Fleet, NEEDS_SERVER, openFleet } from './fleet.ts';
 import { createRandom } from './seeded-random.ts';
 import { driveTurns } from './turn-driver.ts';
 
-const PORT = 55_499;
 /** Longer than a lease, and than the shorter turn. */
 const OUTAGE_MS = 7_000;
 const PATIENCE_MS = 60_000;
@@ -37,7 +36,7 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
 
   before(async () => {
     const t: Cleanup = { after: (work) => void cleanups.unshift(work) };
-    cluster = await startCluster(t, PORT);
+    cluster = await startCluster(t);
     fleet = await openFleet(t, { store: 'server', only: 'platform', databaseUrl: cluster.url });
     servers = [await fleet.start(), await fleet.start()];
     [a, b] = servers.map((server) => fleet.project(server));
@@ -69,7 +68,7 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
     for (const project of [a, b]) {
       const body = question('Hello');
       for (const ask of [() => project.get('/v1/smiths'), () => project.post(ending.smith.runs, body)]) {
-        const refused = await patiently(ask);
+        const refused = await ask();
         const { type, code, message } = refused.body.error;
         assert.deepEqual([refused.status, type, code], [503, 'api_error', 'storage_unavailable'], refused.text);
         assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
@@ -85,7 +84,7 @@ describe('PostgreSQL goes away in the middle of turns', { skip }, () => {
 
     await cluster.start();
     for (const server of servers) await waitFor('a ready answer', PATIENCE_MS, () => askReadiness(server, 200));
-    for (const project of [a, b]) assert.equal((await patiently(() => project.get('/v1/smiths'))).status, 200);
+    for (const project of [a, b]) assert.equal((await project.get('/v1/smiths')).status, 200);
     for (const { smith, runId } of [ending, lasting]) {
       const run = await waitFor('the end of a turn', PATIENCE_MS, async () => {
         const { body } = await smith.project.get(`${smith.runs}/${runId}`);
@@ -153,7 +152,7 @@ async function begin(
   const smith = smithOf(project, await project.createSmith());
   const body = { ...question(text), ...more, metadata: { model_steps: modelSteps, calls } };
   const headers = { prefer: 'respond-async', 'idempotency-key': smith.id };
-  const begun = await patiently(() => project.post(smith.runs, body, headers));
+  const begun = await project.post(smith.runs, body, headers);
   assert.equal(begun.status, 201, begun.text);
   return { smith, runId: begun.body.id };
 }

@@ -7,23 +7,21 @@ import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { type ServerProcess, waitFor } from '../boot/server-process.ts';
 import { startOpenAiUpstream } from '../fakes/openai-upstream.ts';
-import { type Answer, type Client, createClient, type TestProject } from '../support/platform.ts';
+import type { Answer, Client, TestProject } from '../support/platform.ts';
 import { collectFrames, type Frame } from '../support/read-frames.ts';
 import { FAKE_MODEL, question, smithOf, useUpstream } from '../support/turns.ts';
 import { type Cluster, NEEDS_CLUSTERS, startCluster } from './cluster.ts';
-import { type Cleanup, NEEDS_SERVER, openFleet, patiently } from './fleet.ts';
+import { type Cleanup, createPatientClient, NEEDS_SERVER, openFleet } from './fleet.ts';
 
 const PATIENCE_MS = 60_000;
 
 export interface Outages {
-  /** Of the cluster. */
-  readonly port: number;
   /** Whether an administrator stops it, too. */
   readonly isStopped: boolean;
 }
 
 /** Declares the tests. */
-export function testStoreOutages({ port, isStopped }: Outages): void {
+export function testStoreOutages({ isStopped }: Outages): void {
   describe('while the database does not answer', { skip: NEEDS_SERVER || NEEDS_CLUSTERS }, () => {
     const cleanups: (() => Promise<void>)[] = [];
     let cluster: Cluster;
@@ -35,7 +33,7 @@ export function testStoreOutages({ port, isStopped }: Outages): void {
 
     before(async () => {
       const t: Cleanup = { after: (work) => void cleanups.unshift(work) };
-      cluster = await startCluster(t, port);
+      cluster = await startCluster(t);
       const variables = { IRONCRAFT_MASTER_KEY: randomBytes(32).toString('base64') };
       const fleet = await openFleet(t, { store: 'server', databaseUrl: cluster.url, variables });
       const server = await fleet.start();
@@ -43,10 +41,10 @@ export function testStoreOutages({ port, isStopped }: Outages): void {
       project = fleet.project(server);
       smithId = await project.createSmith();
       await project.createSmith({ external_id: 'someone' });
-      const anybody = createClient(urls.domains, '');
-      const account = await patiently(() => anybody.post('/accounts', { email: 'someone@example.com' }));
+      const anybody = createPatientClient(urls.domains, '');
+      const account = await anybody.post('/accounts', { email: 'someone@example.com' });
       assert.equal(account.status, 201, account.text);
-      workspace = createClient(urls.domains, account.body.token.token);
+      workspace = createPatientClient(urls.domains, account.body.token.token);
     });
     after(async () => {
       for (const work of cleanups) await work();
@@ -56,18 +54,15 @@ export function testStoreOutages({ port, isStopped }: Outages): void {
     async function ask(): Promise<{ reads: Answer[]; writes: Answer[] }> {
       const name = `free-${randomBytes(4).toString('hex')}.com`;
       const chat = { model: 'builtin/demo', messages: [{ role: 'user', content: 'Hello' }], user: 'someone' };
-      const reads = [
-        () => project.get('/v1/smiths'),
-        () => project.get(`/v1/smiths/${smithId}`),
-        () => workspace.get('/domains'),
-      ];
+      const reads = [project.get('/v1/smiths'), project.get(`/v1/smiths/${smithId}`), workspace.get('/domains')];
       const writes = [
-        () => project.post('/v1/smiths', { model: 'builtin/demo' }),
-        () => project.post(`/v1/smiths/${smithId}/runs`, question('Hello')),
-        () => project.post('/v1/chat/completions', chat),
-        () => workspace.post('/domains', { domain: name, confirm_price: 11.9 }),
+        project.post('/v1/smiths', { model: 'builtin/demo' }),
+        project.post(`/v1/smiths/${smithId}/runs`, question('Hello')),
+        project.post('/v1/chat/completions', chat),
+        workspace.post('/domains', { domain: name, confirm_price: 11.9 }),
       ];
-      return { reads: await Promise.all(reads.map(patiently)), writes: await Promise.all(writes.map(patiently)) };
+      const [read, written] = await Promise.all([Promise.all(reads), Promise.all(writes)]);
+      return { reads: read, writes: written };
     }
 
     function assertUnavailable(answer: Answer): void {
@@ -103,7 +98,7 @@ export function testStoreOutages({ port, isStopped }: Outages): void {
       const { reads, writes } = await ask();
       for (const answer of [...reads, ...writes]) assertUnavailable(answer);
       // A text that cannot be a token is refused without the store.
-      assert.equal((await patiently(() => project.as('tha_live_nonsense').get('/v1/smiths'))).status, 401);
+      assert.equal((await project.as('tha_live_nonsense').get('/v1/smiths')).status, 401);
       await assertReadiness(503);
     }
 

@@ -1,4 +1,4 @@
 /** What callers are told while PostgreSQL is stopped, killed or read-only. */
 import { testStoreOutages } from './store-outages.ts';
 
-testStoreOutages({ port: 55_496, isStopped: true });
+testStoreOutages({ isStopped: true });

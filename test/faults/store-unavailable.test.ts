@@ -1,4 +1,4 @@
 /** What callers are told while PostgreSQL is killed or read-only. The soak has it stopped, too. */
 import { testStoreOutages } from './store-outages.ts';
 
-testStoreOutages({ port: 55_497, isStopped: false });
+testStoreOutages({ isStopped: false });

@@ -29,14 +29,14 @@ interface Watched {
 
 let workers = 0;
 
-function startWorker(t: TestContext, variables: NodeJS.ProcessEnv = {}): Watched {
+function startWorker(t: TestContext, variables: NodeJS.ProcessEnv = {}, graceMs = 1_000): Watched {
   workers += 1;
   const troubles: string[] = [];
   let output = '';
   const worker = new WorkerProcess({
     cwd: root,
     scratch: join(scratch, String(workers)),
-    graceMs: 1_000,
+    graceMs,
     variables,
     onOutput: (text) => {
       output += text;
@@ -88,7 +88,7 @@ test('what a file leaves behind fails it', async (t) => {
 });
 
 test('a file past its limit fails, the next one runs, and one that blocks fails with its process', async (t) => {
-  const { worker } = startWorker(t);
+  const { worker } = startWorker(t, {}, LIMIT_MS);
   const late = await worker.run(fixture('never-ends'), 500);
   assert.deepEqual(
     summarize(late).map((line) => line.split(':')[0]),
@@ -96,7 +96,7 @@ test('a file past its limit fails, the next one runs, and one that blocks fails 
   );
   assert.match(summarize(late)[1] ?? '', /timed out after 500ms/);
   assert.deepEqual(summarize(await worker.run(fixture('no-test'), LIMIT_MS)), ['failed: The file declares no test.']);
-  await assertEndsProcess(worker, 'blocks');
+  await assertEndsProcess(startWorker(t).worker, 'blocks');
 });
 
 test('a property of fast-check draws by the run’s seed and its test’s name, and a file that exits fails with its process', async (t) => {

@@ -33,7 +33,7 @@ export const powerDnsMissing = 'PowerDNS is not installed: Debian has it in pdns
 
 export const schemaFile = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
 const API_KEY = 'key-of-the-test';
-const START_MS = 20_000;
+const START_MS = 60_000;
 const POLL_MS = 20;
 const START_ATTEMPTS = 3;
 

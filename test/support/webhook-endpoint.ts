@@ -19,7 +19,7 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 120_000;
 
 export async function openEndpoint(): Promise<Endpoint> {
   const received: Received[] = [];

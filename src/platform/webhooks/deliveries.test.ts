@@ -14,7 +14,7 @@ import { TenantDatabase } from '../store/tenant-db.ts';
 import { platformWebhooks } from './deliver-webhooks.ts';
 import { fanOut } from './fan-out.ts';
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const TAKEN: AttemptResult = { httpStatus: 200, error: null };

@@ -56,7 +56,7 @@ async function withServer<T>(
       server,
       async (message) => {
         socket.send(message, server.port, '127.0.0.1');
-        const [bytes] = (await once(socket, 'message', { signal: AbortSignal.timeout(5_000) })) as [Buffer];
+        const [bytes] = (await once(socket, 'message', { signal: AbortSignal.timeout(60_000) })) as [Buffer];
         return readReply(bytes);
       },
       metrics,

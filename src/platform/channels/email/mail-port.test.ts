@@ -78,7 +78,7 @@ test('swaks brings mail over STARTTLS, and is told whom nobody knows', {
   const raw = await mail.write({ from: 'ada@swaks.example', to: mailbox });
   const send = async (to: string) => {
     const args = ['--server', '127.0.0.1', '--port', String(port), '--tls', '--from', 'ada@swaks.example', '--to', to];
-    const swaks = spawn('swaks', [...args, '--data', '-'], { stdio: ['pipe', 'ignore', 'ignore'], timeout: 15_000 });
+    const swaks = spawn('swaks', [...args, '--data', '-'], { stdio: ['pipe', 'ignore', 'ignore'], timeout: 60_000 });
     swaks.stdin.end(raw);
     const [code] = await once(swaks, 'close');
     return code;

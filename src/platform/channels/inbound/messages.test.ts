@@ -1,6 +1,6 @@
 /** What people write through a channel: whom it reaches, and the turns that it begins. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { startPlatform, type TestProject } from '../../../../test/support/platform.ts';
@@ -20,7 +20,10 @@ import { sweepChannels } from '../sweep-channels.ts';
 type Json = any;
 
 let db: Database | undefined;
+/** While it is set, the server's clock stands still. */
+let stoppedAt: Date | undefined;
 const platform = await startPlatform({
+  clock: { now: () => stoppedAt ?? new Date() },
   channels: [createTestChannel(() => db ?? assert.fail('the server has no database yet'))],
   limits: { fileLimitBytes: 1_024 },
 });
@@ -119,10 +122,29 @@ test('messages that come while the smith is busy go together into its next turn,
   assert.equal((await project.get('/v1/events?type=deployment.inbound')).body.data.length, 3);
 });
 
-test('an album goes into one turn, though its pictures come one by one', async () => {
+/** Stops the server's clock until the test ends, or goes on. */
+function stopClock(t: TestContext): { goOn(): void } {
+  const goOn = () => {
+    stoppedAt = undefined;
+  };
+  t.after(goOn);
+  stoppedAt = new Date();
+  return { goOn };
+}
+
+test('an album goes into one turn, though its pictures come one by one', async (t) => {
   const { project, smith, write } = await openChat();
+  const clock = stopClock(t);
   await write('The first', { group: 'g1' });
+  await eventually(async () => {
+    const { rowCount } = await platform.db.query({
+      text: 'select from channel_chats where project_id = $1 and waits > 0',
+      values: [project.projectId],
+    });
+    return rowCount === 1 ? true : undefined;
+  }, 'the server has seen the first picture, and waits for others');
   await write('', { group: 'g1' });
+  clock.goOn();
   const [run] = await eventually(async () => {
     const runs = await runsOf(project, smith.id);
     return runs.length > 0 ? runs : undefined;
@@ -233,8 +255,9 @@ describe('a deployment that is bound later', () => {
     assert.deepEqual(saidIn(eve), []);
   });
 
-  test('takes no eleventh guess within an hour', async () => {
+  test('takes no eleventh guess within an hour', async (t) => {
     const { accept, deployment, project } = await openPending();
+    stopClock(t);
     const eve = newChat();
     for (let guess = 0; guess < 10; guess += 1) await accept(writes(eve, `ic${String(guess).padStart(20, '0')}`));
     await accept(writes(eve, deployment.start_token));

@@ -151,7 +151,7 @@ describe('what a failure means', () => {
 test('a file of a message is fetched; one that Telegram does not give is given up', async () => {
   const { account } = destination();
   const file = { filename: 'a', mediaType: undefined, bytes: undefined };
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(60_000);
   telegram.putFile('f-1', Buffer.from('bytes'));
   const content = await openAttachment(botApi, account, { ...file, ref: 'f-1' }, signal);
   assert.equal(Buffer.concat(await content.toArray()).toString(), 'bytes');

@@ -43,7 +43,7 @@ test('a person is bound by a command, and answered', async () => {
   assert.deepEqual([set.status, set.body.bot_id, set.body.bot_username], [200, '666', 'TestNameBot'], set.text);
   const target = { type: 'smith', id: await project.createSmith() };
   const deployment = await project.post('/v1/deployments', { target, kind: 'telegram', setup: {} });
-  const ada = server.getClient(bot_token, { userId: 7, chatId: 7, timeout: 20_000, interval: 20 });
+  const ada = server.getClient(bot_token, { userId: 7, chatId: 7, timeout: 60_000, interval: 20 });
   await ada.sendCommand(ada.makeCommand(`/start ${deployment.body.start_token}`));
   assert.match((await ada.getUpdates()).result[0]?.message.text ?? '', /connected/);
   await ada.sendMessage(ada.makeMessage('Write 2 words'));

@@ -5,6 +5,7 @@ import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { startOpenAiUpstream } from '../../../../test/fakes/openai-upstream.ts';
 import { type Client, createClient, startPlatform } from '../../../../test/support/platform.ts';
 import { question, useUpstream } from '../../../../test/support/turns.ts';
+import { today, withinOneDay } from '../../../../test/support/within-one-day.ts';
 import { auditWallets, mintCodes } from '../../billing/index.ts';
 import { auditUsage, recordUsage } from '../../usage/index.ts';
 
@@ -165,73 +166,75 @@ describe('a turn', () => {
 });
 
 describe('what the organization sees', () => {
-  test('adds up: projects, days and the ledger, to the cent', async () => {
-    const organization = await newOrganization(1_000);
-    const projects = [];
-    for (const name of ['One', 'Two', 'Three']) projects.push(await newProject(organization, name));
-    // A third of a cent each, and then some: nobody’s own sum is a whole number of cents.
-    for (const [index, { projectId }] of projects.entries()) {
-      for (let use = 0; use <= index; use += 1) await spend(projectId, 22_223);
-    }
-    const [first] = projects;
-    await first?.project.post('/v1/budgets', { scope: 'tenant', limit: 12.5, action: 'block' });
-    const { body: usage, text } = await organization.get(`${BILLING}/usage`);
-    const drawn = 1_000 - (await balanceOf(organization));
-    assert.equal(drawn, Math.floor((6 * 22_223 * 1.5) / 10_000));
-    assert.equal(usage.total_drawn_cents, drawn, text);
-    assert.equal(usage.total_tokens, 60);
-    const cents = usage.projects.map((one: { drawn_cents: number }) => one.drawn_cents);
-    assert.equal(
-      cents.reduce((sum: number, one: number) => sum + one, 0),
-      drawn,
-    );
-    for (const [index, one] of cents.entries()) {
-      assert.ok(Math.abs(one - ((index + 1) * 22_223 * 1.5) / 10_000) < 1, `${one} of project ${index}`);
-    }
-    assert.deepEqual(
-      usage.projects.map(({ name, budget_limit, budget_action }: Record<string, unknown>) => [
-        name,
-        budget_limit,
-        budget_action,
-      ]),
-      [
-        ['One', 12.5, 'block'],
-        ['Two', null, null],
-        ['Three', null, null],
-      ],
-    );
-    const month = `from=${usage.period}-01&to=${usage.period}-28`;
-    const { body: series } = await organization.get(`${BILLING}/usage/series?${month}`);
-    assert.equal(series.currency, 'eur');
-    const today = new Date().toISOString().slice(0, 10);
-    const { body: current } = await organization.get(`${BILLING}/usage/series?from=${today}`);
-    assert.deepEqual(
-      current.points.map(({ day, drawn_cents }: Record<string, unknown>) => [day, drawn_cents]),
-      cents.map((one: number) => [today, one]),
-    );
-    assert.deepEqual(
-      current.projects.map(({ name }: { name: string }) => name),
-      ['One', 'Two', 'Three'],
-    );
-    const { body: ledger } = await organization.get(`${BILLING}/ledger?limit=100`);
-    const booked = ledger.data.filter(({ kind }: { kind: string }) => kind === 'usage');
-    assert.equal(
-      booked.reduce((sum: number, { amount_cents }: { amount_cents: number }) => sum + amount_cents, 0),
-      -drawn,
-    );
-    const other = await newOrganization();
-    assert.deepEqual((await other.get(`${BILLING}/usage`)).body.projects, []);
-  });
+  test('adds up: projects, days and the ledger, to the cent', () =>
+    withinOneDay(async () => {
+      const organization = await newOrganization(1_000);
+      const projects = [];
+      for (const name of ['One', 'Two', 'Three']) projects.push(await newProject(organization, name));
+      // A third of a cent each, and then some: nobody’s own sum is a whole number of cents.
+      for (const [index, { projectId }] of projects.entries()) {
+        for (let use = 0; use <= index; use += 1) await spend(projectId, 22_223);
+      }
+      const [first] = projects;
+      await first?.project.post('/v1/budgets', { scope: 'tenant', limit: 12.5, action: 'block' });
+      const { body: usage, text } = await organization.get(`${BILLING}/usage`);
+      const drawn = 1_000 - (await balanceOf(organization));
+      assert.equal(drawn, Math.floor((6 * 22_223 * 1.5) / 10_000));
+      assert.equal(usage.total_drawn_cents, drawn, text);
+      assert.equal(usage.total_tokens, 60);
+      const cents = usage.projects.map((one: { drawn_cents: number }) => one.drawn_cents);
+      assert.equal(
+        cents.reduce((sum: number, one: number) => sum + one, 0),
+        drawn,
+      );
+      for (const [index, one] of cents.entries()) {
+        assert.ok(Math.abs(one - ((index + 1) * 22_223 * 1.5) / 10_000) < 1, `${one} of project ${index}`);
+      }
+      assert.deepEqual(
+        usage.projects.map(({ name, budget_limit, budget_action }: Record<string, unknown>) => [
+          name,
+          budget_limit,
+          budget_action,
+        ]),
+        [
+          ['One', 12.5, 'block'],
+          ['Two', null, null],
+          ['Three', null, null],
+        ],
+      );
+      const month = `from=${usage.period}-01&to=${usage.period}-28`;
+      const { body: series } = await organization.get(`${BILLING}/usage/series?${month}`);
+      assert.equal(series.currency, 'eur');
+      const day = today();
+      const { body: current } = await organization.get(`${BILLING}/usage/series?from=${day}`);
+      assert.deepEqual(
+        current.points.map((point: Record<string, unknown>) => [point.day, point.drawn_cents]),
+        cents.map((one: number) => [day, one]),
+      );
+      assert.deepEqual(
+        current.projects.map(({ name }: { name: string }) => name),
+        ['One', 'Two', 'Three'],
+      );
+      const { body: ledger } = await organization.get(`${BILLING}/ledger?limit=100`);
+      const booked = ledger.data.filter(({ kind }: { kind: string }) => kind === 'usage');
+      assert.equal(
+        booked.reduce((sum: number, { amount_cents }: { amount_cents: number }) => sum + amount_cents, 0),
+        -drawn,
+      );
+      const other = await newOrganization();
+      assert.deepEqual((await other.get(`${BILLING}/usage`)).body.projects, []);
+    }));
 
-  test('counts the tokens of turns too', async () => {
-    const organization = await newOrganization(100);
-    const { project } = await newProject(organization);
-    const smith = await createSmith(project);
-    upstream.respondWith([ANSWER]);
-    await project.post(`/v1/smiths/${smith}/runs`, question('Hello'));
-    assert.equal((await organization.get(`${BILLING}/usage`)).body.total_tokens, TOKENS);
-    assert.equal((await organization.get(`${BILLING}/usage?period=2020-01`)).body.total_tokens, 0);
-  });
+  test('counts the tokens of turns too', () =>
+    withinOneDay(async () => {
+      const organization = await newOrganization(100);
+      const { project } = await newProject(organization);
+      const smith = await createSmith(project);
+      upstream.respondWith([ANSWER]);
+      await project.post(`/v1/smiths/${smith}/runs`, question('Hello'));
+      assert.equal((await organization.get(`${BILLING}/usage`)).body.total_tokens, TOKENS);
+      assert.equal((await organization.get(`${BILLING}/usage?period=2020-01`)).body.total_tokens, 0);
+    }));
 
   test('takes months and days as they are, and spans of up to 366 days', async () => {
     const { organization } = platform;
@@ -253,12 +256,14 @@ describe('what the organization sees', () => {
 test('with billing off nobody is refused, nothing is drawn, and tokens are counted', async (t) => {
   const free = await startPlatform({ billing: { mode: 'off' } });
   t.after(() => free.close());
-  const project = await free.createProject();
-  await useUpstream(project, upstream, 'openai');
-  const smith = await createSmith(project);
-  upstream.respondWith([ANSWER]);
-  assert.equal((await project.post(`/v1/smiths/${smith}/runs`, question('Hello'))).body.status, 'completed');
-  const { body } = await free.organization.get(`${BILLING}/usage`);
-  assert.deepEqual([body.total_drawn_cents, body.total_tokens], [0, TOKENS]);
+  await withinOneDay(async () => {
+    const project = await free.createProject();
+    await useUpstream(project, upstream, 'openai');
+    const smith = await createSmith(project);
+    upstream.respondWith([ANSWER]);
+    assert.equal((await project.post(`/v1/smiths/${smith}/runs`, question('Hello'))).body.status, 'completed');
+    const { body } = await free.organization.get(`${BILLING}/usage`);
+    assert.deepEqual([body.total_drawn_cents, body.total_tokens], [0, TOKENS]);
+  });
   assert.equal(await balanceOf(free.organization), 0);
 });

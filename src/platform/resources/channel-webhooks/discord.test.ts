@@ -205,7 +205,7 @@ test('what the application has not signed just now is refused', async () => {
     await post(place, { bytes, headers: { ...headers, 'x-signature-ed25519': `${signature}, ${signature}` } }),
     await post(place, discord.signBody(place.application, PING, 'now')),
     await post(place, discord.signBody(place.application, PING, String(now - 301))),
-    await post(place, discord.signBody(place.application, PING, String(now + 330))),
+    await post(place, discord.signBody(place.application, PING, String(now + 3_600))),
     await post(other, { bytes, headers }),
     await post({ project: { ...place.project, projectId: 'proj_nobody' } }, { bytes, headers }),
   ];

@@ -4,6 +4,7 @@ import { after, describe, test } from 'node:test';
 import { assertRefusal } from '../../../../test/conformance/assert-refusal.ts';
 import { createClient, startPlatform, type TestProject } from '../../../../test/support/platform.ts';
 import { eventually } from '../../../../test/support/turns.ts';
+import { withinOneDay } from '../../../../test/support/within-one-day.ts';
 import { mintId } from '../../../kernel/ids/ids.ts';
 
 const platform = await startPlatform();
@@ -311,28 +312,29 @@ describe('a page is bounded', () => {
     assertRefusal(await visitor.post(`${path}/stop`, stop), 401, 'password_required', 'password');
   });
 
-  test('by new visitors a day, exactly', async () => {
-    const { project, id, chat } = await makePage({
-      provider_metadata: { new_visitors_per_day: 3, chats_per_minute: 100 },
-    });
-    const visitors = Array.from({ length: 8 }, (_, n) => `visitor-${n}`);
-    const answers = await Promise.all(visitors.map((visitor_id) => chat({ visitor_id })));
-    const admitted = visitors.filter((_, at) => answers[at]?.status === 200);
-    assert.equal(admitted.length, 3, answers.map(({ text }) => text).join('\n'));
-    const refused = answers.find(({ status }) => status !== 200);
-    assert.ok(refused);
-    assertRefusal(refused, 429, 'rate_limit_exceeded');
-    const wait = Number(refused.headers.get('retry-after'));
-    assert.ok(wait >= 1 && wait <= 86_400, String(wait));
-    const made = await project.get(`/v1/smiths?external_id_prefix=${encodeURIComponent(`web:${id}:`)}`);
-    assert.equal(made.body.data.length, 3, 'nothing is left of those who were refused');
-    assert.equal((await chat({ visitor_id: admitted[0] ?? '' })).status, 200);
-    await platform.db.query({
-      text: `update hosted_page_days set day = day - 1 where deployment_id = $1`,
-      values: [id],
-    });
-    assert.equal((await chat({ visitor_id: 'tomorrow' })).status, 200);
-  });
+  test('by new visitors a day, exactly', () =>
+    withinOneDay(async () => {
+      const { project, id, chat } = await makePage({
+        provider_metadata: { new_visitors_per_day: 3, chats_per_minute: 100 },
+      });
+      const visitors = Array.from({ length: 8 }, (_, n) => `visitor-${n}`);
+      const answers = await Promise.all(visitors.map((visitor_id) => chat({ visitor_id })));
+      const admitted = visitors.filter((_, at) => answers[at]?.status === 200);
+      assert.equal(admitted.length, 3, answers.map(({ text }) => text).join('\n'));
+      const refused = answers.find(({ status }) => status !== 200);
+      assert.ok(refused);
+      assertRefusal(refused, 429, 'rate_limit_exceeded');
+      const wait = Number(refused.headers.get('retry-after'));
+      assert.ok(wait >= 1 && wait <= 86_400, String(wait));
+      const made = await project.get(`/v1/smiths?external_id_prefix=${encodeURIComponent(`web:${id}:`)}`);
+      assert.equal(made.body.data.length, 3, 'nothing is left of those who were refused');
+      assert.equal((await chat({ visitor_id: admitted[0] ?? '' })).status, 200);
+      await platform.db.query({
+        text: `update hosted_page_days set day = day - 1 where deployment_id = $1`,
+        values: [id],
+      });
+      assert.equal((await chat({ visitor_id: 'tomorrow' })).status, 200);
+    }));
 
   test('by what a message may be', async () => {
     const { chat } = await makePage();

@@ -42,7 +42,7 @@ test('the same request again with its key gives the same run and starts none', a
 test('a request that did not wait gets the run as it began, whatever has become of it', async () => {
   const smith = await makeSmith(platform);
   const ask = (headers: Record<string, string> = {}) =>
-    smith.ask('Write 500 words at 20 words per second', {}, { ...keyed('one'), ...headers });
+    smith.ask('Write 100000 words at 1 words per second', {}, { ...keyed('one'), ...headers });
   const first = await ask({ prefer: 'respond-async' });
   const again = await ask({ prefer: 'respond-async' });
   assert.deepEqual([again.status, again.body], [201, first.body]);
@@ -55,7 +55,7 @@ test('a request that did not wait gets the run as it began, whatever has become 
 
 test('a request that waited in vain gets the run as it stood when its time was over', async () => {
   const smith = await makeSmith(platform);
-  const ask = () => smith.ask('Write 500 words at 20 words per second', {}, { ...keyed('one'), prefer: 'wait=1' });
+  const ask = () => smith.ask('Write 100000 words at 1 words per second', {}, { ...keyed('one'), prefer: 'wait=1' });
   const first = await ask();
   assert.equal(first.body.status, 'in_progress');
   assert.deepEqual((await ask()).body, first.body);
@@ -160,7 +160,7 @@ test('a key whose time is over starts a new run', async () => {
 test('a request that was refused leaves its key free', async () => {
   const smith = await makeSmith(platform);
   assert.equal((await smith.ask('Hello', { model: 'openai/gpt-4o' }, keyed('one'))).status, 422);
-  const busy = await smith.begin('Write 500 words at 20 words per second');
+  const busy = await smith.begin('Write 100000 words at 1 words per second');
   assert.equal((await smith.ask('Hello', {}, keyed('one'))).body.error.code, 'conversation_locked');
   await smith.cancel(busy);
   assert.equal((await smith.ask('Hello', {}, keyed('one'))).status, 201);
@@ -258,7 +258,7 @@ test('a project’s runs in flight are limited, however many come at once', asyn
   const project = await narrow.createProject();
   const smiths = await Promise.all(Array.from({ length: 8 }, () => makeSmith(narrow, {}, project)));
   const begin = (smith: TestSmith) =>
-    smith.ask('Write 500 words at 50 words per second', {}, { prefer: 'respond-async' });
+    smith.ask('Write 100000 words at 1 words per second', {}, { prefer: 'respond-async' });
   const answers = await Promise.all(smiths.map(begin));
   const started = answers.filter(({ status }) => status === 201);
   assert.equal(started.length, 2, answers.map(({ text }) => text).join('\n'));
