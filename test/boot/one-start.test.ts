@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { beginDraining } from '../faults/fleet.ts';
+import { logFolder } from '../support/test-log.ts';
 import { readLoaded, reportsLoaded } from './loaded-packages.ts';
 import { guide, readCommands, readTable, runShell, serveVerbs } from './operating-guide.ts';
 import { runVerbInProcess } from './run-verb-in-process.ts';
@@ -84,7 +85,9 @@ test('a server that says it is ready has all its ports open, and both services a
   for (const address of services) assert.equal((await get(`${address}/readyz`)).status, 200, address);
 });
 
-test('a server that has served nothing has loaded no package that only later work needs', async () => {
+test('a server that has served nothing has loaded no package that only later work needs', {
+  skip: logFolder === undefined ? false : 'what records secrets loads some of them',
+}, async () => {
   const ofNode = await readLoaded(server, settings);
   // Node's own fetch.
   assert.ok(!ofNode.some((name) => /deps\/undici/.test(name)));
