@@ -106,8 +106,9 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     assert.match(server.stderr(), /a process has ended and is replaced/);
   });
 
-  test('a signal ends all of them in order', async () => {
+  test('a signal ends all of them in order, and the first after the last of the others is gone', async () => {
     const children = childrenOf(server.pid);
+    assert.equal(children.length, 2);
     assert.deepEqual(await server.stop(), { code: 0, signal: null });
     for (const pid of children) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
   });

@@ -1,11 +1,12 @@
 /** One command that starts two processes on one PostgreSQL server, for the tests of the gate and of the soak. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { type Cleanup, type Fleet, openFleet } from '../faults/fleet.ts';
+import { type Cleanup, type Fleet, openFleet, preload } from '../faults/fleet.ts';
 import { eventually } from '../support/turns.ts';
 import type { ServerProcess } from './server-process.ts';
 
 export async function startTwoProcesses(t: Cleanup): Promise<{ fleet: Fleet; server: ServerProcess }> {
-  const fleet = await openFleet(t, { store: 'server', only: 'platform', variables: { IRONCRAFT_PROCESSES: '2' } });
+  const variables = { IRONCRAFT_PROCESSES: '2', ...preload(new URL('./linger-at-exit.js', import.meta.url)) };
+  const fleet = await openFleet(t, { store: 'server', only: 'platform', variables });
   return { fleet, server: await fleet.start() };
 }
 

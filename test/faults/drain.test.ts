@@ -17,15 +17,7 @@ import {
   type TestSmith,
   useUpstream,
 } from '../support/turns.ts';
-import {
-  assertEndsEarly,
-  beginDraining,
-  DRAIN_ON_REQUEST,
-  type Fleet,
-  LONG_DRAIN,
-  openFleet,
-  passDrainTime,
-} from './fleet.ts';
+import { assertEndsInOrder, beginDraining, DRAIN_ON_REQUEST, type Fleet, openFleet, passDrainTime } from './fleet.ts';
 
 const TIMEOUT_MS = 30_000;
 
@@ -103,7 +95,7 @@ describe('a platform process that is told to stop', () => {
 
     const reading = readOn(reader, lastingSeen);
     passDrainTime(server);
-    await assertEndsEarly(server);
+    await assertEndsInOrder(server);
     await reading;
     const last = lastingSeen.at(-1);
     assert.equal(last?.event, 'stream.detached');
@@ -114,7 +106,7 @@ describe('a platform process that is told to stop', () => {
   });
 
   test('the next server goes on with the turn that was handed on, and ends by itself once the turns in flight are finished', async (t) => {
-    const next = await fleet.start(LONG_DRAIN);
+    const next = await fleet.start(DRAIN_ON_REQUEST);
     const { smithId, runId, lastId } = handedOn;
     const smith = smithOf(fleet.project(next), smithId);
     const rest = openFrames(await smith.events(runId, lastId));
@@ -131,7 +123,7 @@ describe('a platform process that is told to stop', () => {
     await beginDraining(next);
     release();
     const reading = readOn(frames, seen);
-    await assertEndsEarly(next);
+    await assertEndsInOrder(next);
     await reading;
     assert.equal(seen.at(-1)?.event, 'run.completed');
     assert.equal(assemble(seen).text, DELTAS.join(''));

@@ -17,7 +17,14 @@ import {
   smithOf,
   type TestSmith,
 } from '../support/turns.ts';
-import { assertEndsEarly, beginDraining, DRAIN_ON_REQUEST, type Fleet, NEEDS_SERVER, passDrainTime } from './fleet.ts';
+import {
+  assertEndsInOrder,
+  beginDraining,
+  DRAIN_ON_REQUEST,
+  type Fleet,
+  NEEDS_SERVER,
+  passDrainTime,
+} from './fleet.ts';
 import { type ReplicaPair, startReplicaPair } from './replica-pair.ts';
 
 const DELTAS = Array.from({ length: 120 }, (_, index) => `v${index} `);
@@ -303,7 +310,7 @@ describe('two replicas on one PostgreSQL', { skip: NEEDS_SERVER }, () => {
       await eventually(async () => (await statusOf(shortId)) === 'completed' || undefined, 'a turn ends in its time');
       const reading = readOn(reader, seen);
       passDrainTime(third);
-      await assertEndsEarly(third);
+      await assertEndsInOrder(third);
       await reading;
       for (const other of [a, b]) other.kill('SIGCONT');
 

@@ -77,6 +77,8 @@ async function holdPorts(config: Config, services: readonly Service[]): Promise<
 class Processes {
   readonly #options: ProcessesOptions;
   readonly #ports: HeldPorts;
+  /** Started and not ended. One that ends is no longer connected before it is gone. */
+  readonly #running = new Set<Worker>();
   readonly #serving = new Set<number>();
   readonly #ended = Promise.withResolvers<number>();
   readonly #sum: MetricsSum;
@@ -89,7 +91,7 @@ class Processes {
   constructor(options: ProcessesOptions, ports: HeldPorts) {
     this.#options = options;
     this.#ports = ports;
-    this.#sum = createMetricsSum(() => this.#alive());
+    this.#sum = createMetricsSum(() => [...this.#running].filter((worker) => worker.isConnected()));
   }
 
   run(): Promise<number> {
@@ -98,10 +100,6 @@ class Processes {
     this.#start();
     void this.#options.stop.received.then((signal) => this.#stop(signal));
     return this.#ended.promise;
-  }
-
-  #alive(): Worker[] {
-    return Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected() === true) as Worker[];
   }
 
   #start(): void {
@@ -113,12 +111,13 @@ class Processes {
       this.#noteUnstarted(error);
       return;
     }
+    this.#running.add(worker);
     worker.on('message', (message: FromServing) => this.#hear(worker, message));
     worker.once('exit', (code, signal) => this.#noteEnd(worker, { code, signal, livedMs: elapsedMs() - startedMs }));
     worker.on('error', (error) => {
       // Has none that the system did not start: no end of it will be told.
       if (worker.process.pid !== undefined) return;
-      delete cluster.workers?.[worker.id];
+      this.#running.delete(worker);
       this.#noteUnstarted(error);
     });
   }
@@ -126,6 +125,10 @@ class Processes {
   /** The system has no memory, files or processes left for one more. */
   #noteUnstarted(error: unknown): void {
     const { logger } = this.#options;
+    if (this.#stopping.signal.aborted) {
+      this.#endAfterLast();
+      return;
+    }
     if (this.#isFirst()) {
       logger.fatal({ err: error }, 'no process could be started');
       this.#ended.resolve(EXIT_FAILURE);
@@ -174,17 +177,18 @@ class Processes {
     if (this.#allServe) tell(worker, { type: 'all serve' });
     else if (this.#serving.size >= count) {
       this.#allServe = true;
-      for (const each of this.#alive()) tell(each, { type: 'all serve' });
+      for (const each of this.#running) tell(each, { type: 'all serve' });
       logger.info({ processes: count }, 'every process serves');
       process.stdout.write(this.#welcome);
     }
   }
 
   #noteEnd(worker: Worker, end: { readonly code: number; readonly signal: string; readonly livedMs: number }): void {
+    this.#running.delete(worker);
     this.#serving.delete(worker.id);
     if (this.#stopping.signal.aborted) {
       if (end.code !== EXIT_OK) this.#exitCode = EXIT_FAILURE;
-      if (this.#alive().length === 0) this.#ended.resolve(this.#exitCode);
+      this.#endAfterLast();
       return;
     }
     if (this.#isFirst()) {
@@ -213,14 +217,17 @@ class Processes {
     if (!signal.aborted) this.#start();
   }
 
+  #endAfterLast(): void {
+    if (this.#running.size === 0) this.#ended.resolve(this.#exitCode);
+  }
+
   #stop(signal: NodeJS.Signals): void {
     this.#stopping.abort();
-    const alive = this.#alive();
-    if (alive.length === 0) this.#ended.resolve(this.#exitCode);
-    for (const worker of alive) tell(worker, { type: 'stop', signal });
+    this.#endAfterLast();
+    for (const worker of this.#running) tell(worker, { type: 'stop', signal });
     setTimer(() => {
       this.#exitCode = EXIT_FAILURE;
-      for (const worker of this.#alive()) worker.process.kill('SIGKILL');
+      for (const worker of this.#running) worker.process.kill('SIGKILL');
     }, this.#options.config.drainMs + KILL_AFTER_MS);
   }
 }
