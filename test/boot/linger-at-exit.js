@@ -1,6 +1,6 @@
 /**
- * Preloaded into a server of several processes: each that serves loses its connection to the first one as it ends, and then lives on
- * for a while, longer than the ones before, as the system has it with a process that has much memory to give back.
+ * Preloaded into a server of several processes: each serving process closes its connection to the first process before it exits, and
+ * exits some 200 ms times its number later. The system does the same to a process that has much memory to release.
  */
 import cluster from 'node:cluster';
 import { closeSync } from 'node:fs';

@@ -106,7 +106,7 @@ describe('two processes of one command', { skip: NEEDS_SERVER }, () => {
     assert.match(server.stderr(), /a process has ended and is replaced/);
   });
 
-  test('a signal ends all of them in order, and the first after the last of the others is gone', async () => {
+  test('the command exits after the last of its processes when a signal stops it', async () => {
     const children = childrenOf(server.pid);
     assert.equal(children.length, 2);
     assert.deepEqual(await server.stop(), { code: 0, signal: null });

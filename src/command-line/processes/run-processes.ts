@@ -77,7 +77,7 @@ async function holdPorts(config: Config, services: readonly Service[]): Promise<
 class Processes {
   readonly #options: ProcessesOptions;
   readonly #ports: HeldPorts;
-  /** Started and not ended. One that ends is no longer connected before it is gone. */
+  /** Processes that were started and have not exited. A process closes its connection before it exits, so this counts more than `isConnected`. */
   readonly #running = new Set<Worker>();
   readonly #serving = new Set<number>();
   readonly #ended = Promise.withResolvers<number>();
