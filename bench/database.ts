@@ -40,3 +40,11 @@ async function describeServer(client: pg.Client): Promise<string> {
   const [version, ...others] = rows.map(({ name, value }) => (name === 'server_version' ? value : `${name} ${value}`));
   return `PostgreSQL ${version} (${others.join(', ')})`;
 }
+
+/** How many transactions its database has ended, those of this connection among them. Undefined: without a database. */
+export async function countTransactions(database: BenchDatabase | undefined): Promise<number | undefined> {
+  const { rows } = (await database?.client.query<{ count: string }>(
+    'select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()',
+  )) ?? { rows: [] };
+  return rows[0] && Number(rows[0].count);
+}

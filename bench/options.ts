@@ -20,6 +20,8 @@ export const MEASURES = [
   'deliveries',
   'money',
   'schedules',
+  'idle',
+  'embedded',
   'peer',
 ] as const;
 export type MeasureName = (typeof MEASURES)[number];
@@ -29,6 +31,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** A PostgreSQL server's URL: the benchmark makes a database of its own there. Undefined: the embedded store. */
   readonly databaseUrl: string | undefined;
+  /** How long `embedded` and `idle` load their servers. */
+  readonly minutes: number;
   /** Those that are compared with: LangGraph.js, in `gateway` Portkey's and in `channels` `chat`. */
   readonly withPeers: boolean;
   /** A folder for CPU profiles of the server. */
@@ -44,6 +48,7 @@ Measures Ironcraft on this machine and prints a table; all figures go to bench/r
                               default: IRONCRAFT_TEST_DATABASE_URL
   --only a,b                  of ${MEASURES.join(', ')}
   --no-peer                   do not install or measure LangGraph.js, Portkey’s gateway and chat
+  --minutes N                 of load in embedded and idle; default 1. 60 shows what slows down over a million turns
   --quick                     seconds instead of minutes, for a smoke test; the figures mean little
   --profile DIR               write a CPU profile of the server to DIR when it stops
   --help
@@ -59,6 +64,7 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Be
       only: { type: 'string' },
       peer: { type: 'boolean', default: true },
       quick: { type: 'boolean', default: false },
+      minutes: { type: 'string', default: '1' },
       profile: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -70,6 +76,7 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Be
   return {
     measures,
     quick: values.quick,
+    minutes: readMinutes(values.minutes),
     databaseUrl: chooseStore(values.store, values['database-url'] ?? env.IRONCRAFT_TEST_DATABASE_URL),
     withPeers: values.peer,
     profileDir: values.profile,
@@ -94,4 +101,10 @@ function readMeasure(name: string): MeasureName {
   const measure = MEASURES.find((each) => each === name.trim());
   if (measure === undefined) throw new Error(`--only ${name}: use some of ${MEASURES.join(', ')}`);
   return measure;
+}
+
+function readMinutes(text: string): number {
+  const minutes = Number(text);
+  if (!(minutes > 0)) throw new Error(`--minutes ${text}: give a number above 0`);
+  return minutes;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 
 export interface ProcessUsage {
@@ -73,4 +73,46 @@ function sumCoreTimes(): CoreTimes {
 
 function shareBusy(before: CoreTimes, after: CoreTimes): number {
   return 1 - (after.idle - before.idle) / (after.total - before.total);
+}
+
+/** Of one thread, since it began. */
+export interface ThreadTimes {
+  /** As the system has it: the main thread's is the process's. */
+  readonly name: string;
+  readonly usedMs: number;
+  /** How often it had nothing to do, slept, and was woken. */
+  readonly wakeUps: number;
+}
+
+/** The threads of a process by their ids, from /proc; the main thread's is the process's. Linux only. */
+export function readThreads(pid: number): Map<number, ThreadTimes> {
+  const threads = new Map<number, ThreadTimes>();
+  for (const id of readdirSync(`/proc/${pid}/task`)) {
+    const folder = `/proc/${pid}/task/${id}`;
+    try {
+      const [usedNs] = readFileSync(`${folder}/schedstat`, 'utf8').split(' ');
+      const status = readFileSync(`${folder}/status`, 'utf8');
+      threads.set(Number(id), {
+        name: /^Name:\t(.*)$/m.exec(status)?.[1] ?? '',
+        usedMs: Number(usedNs) / 1e6,
+        wakeUps: Number(/^voluntary_ctxt_switches:\t(\d+)$/m.exec(status)?.[1]),
+      });
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return threads;
+}
+
+/** What each thread did between the two. One that has begun meanwhile counts whole; one that has ended, not at all. */
+export function subtractThreads(
+  after: ReadonlyMap<number, ThreadTimes>,
+  before: ReadonlyMap<number, ThreadTimes>,
+): Map<number, ThreadTimes> {
+  return new Map(
+    [...after].map(([id, { name, usedMs, wakeUps }]) => {
+      const earlier = before.get(id) ?? { usedMs: 0, wakeUps: 0 };
+      return [id, { name, usedMs: usedMs - earlier.usedMs, wakeUps: wakeUps - earlier.wakeUps }];
+    }),
+  );
 }

@@ -10,9 +10,11 @@ import { measureChannels } from './measures/measure-channels.ts';
 import { measureDailyLook } from './measures/measure-daily-look.ts';
 import { measureDeliveries } from './measures/measure-deliveries.ts';
 import { measureDomains } from './measures/measure-domains.ts';
+import { measureEmbedded } from './measures/measure-embedded.ts';
 import { measureFirstByte } from './measures/measure-first-byte.ts';
 import { measureGateway } from './measures/measure-gateway.ts';
 import { measureHosted } from './measures/measure-hosted.ts';
+import { measureIdle } from './measures/measure-idle.ts';
 import { measureIngest } from './measures/measure-ingest.ts';
 import { measureLists } from './measures/measure-lists.ts';
 import { measureMcp } from './measures/measure-mcp.ts';
@@ -52,6 +54,8 @@ const SERVER_MEASURES = new Map<MeasureName, (context: BenchContext) => Findings
   ['deliveries', measureDeliveries],
   ['money', measureMoney],
   ['schedules', measureSchedules],
+  ['idle', measureIdle],
+  ['embedded', measureEmbedded],
 ]);
 
 async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack): Promise<number> {
@@ -90,13 +94,13 @@ async function measureAll(options: BenchOptions, cleanUp: AsyncDisposableStack):
 
 /** Starts what the measures need; `served` stops it again. */
 async function prepareServer(options: BenchOptions, served: AsyncDisposableStack): Promise<BenchContext> {
-  const { databaseUrl, profileDir, quick, withPeers } = options;
+  const { databaseUrl, profileDir, quick, minutes, withPeers } = options;
   const database = databaseUrl === undefined ? undefined : await createDatabase(databaseUrl);
   if (database !== undefined) served.defer(() => database.drop());
   say('starting the server');
   const server = await startIroncraft({ databaseUrl: database?.url, profileDir });
   served.defer(() => server.stop());
-  return { server, smiths: new SmithPool(server), database, quick, profileDir, withPeers, served, say };
+  return { server, smiths: new SmithPool(server), database, quick, minutes, profileDir, withPeers, served, say };
 }
 
 /** Leaves nothing behind, also when it is interrupted. */

@@ -26,13 +26,17 @@ const SequenceJob = Type.Object({
   rounds: Type.Integer(),
 });
 
-/** One connection for each request, each sending its own again as soon as it is answered. Summary `latency`. */
+/**
+ * One connection for each request, each sending its own again as soon as it is answered. Summary `latency`. With `windowMs` the
+ * figures `window 0`, `window 1`, … say how many ended as expected in each such stretch of the measured time.
+ */
 const SaturationJob = Type.Object({
   kind: Type.Literal('saturation'),
   ...target,
   requests: Type.Array(HttpRequest),
   warmUpMs: Type.Integer(),
   durationMs: Type.Integer(),
+  windowMs: Type.Optional(Type.Integer()),
 });
 
 /** One stream after another on one connection. Summaries `first_frame`, `first_delta`, `end`. */

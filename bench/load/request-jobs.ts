@@ -38,6 +38,7 @@ export async function runSequence({ host, port, requests, warmUpRounds, rounds }
 export async function runSaturation(job: SaturationJob): Promise<Measurement> {
   const failures = new FailureLog();
   const latencies: number[] = [];
+  const windows = new Map<string, number>();
   const startedAt = performance.now();
   const measureFrom = startedAt + job.warmUpMs;
   const measureTo = measureFrom + job.durationMs;
@@ -49,7 +50,12 @@ export async function runSaturation(job: SaturationJob): Promise<Measurement> {
       const endedAt = performance.now();
       if (failure !== undefined) failures.add(failure);
       // What ends inside the window counts, whenever it began: work cut off at both ends evens out.
-      else if (endedAt >= measureFrom && endedAt < measureTo) latencies.push(endedAt - sentAt);
+      else if (endedAt >= measureFrom && endedAt < measureTo) {
+        latencies.push(endedAt - sentAt);
+        if (job.windowMs === undefined) continue;
+        const window = windowName(Math.floor((endedAt - measureFrom) / job.windowMs));
+        windows.set(window, (windows.get(window) ?? 0) + 1);
+      }
     }
     connection.close();
   };
@@ -61,8 +67,12 @@ export async function runSaturation(job: SaturationJob): Promise<Measurement> {
     failed: failures.count,
     failures: failures.examples,
     seconds: job.durationMs / 1000,
-    figures: {},
+    figures: Object.fromEntries(windows),
   };
+}
+
+function windowName(index: number): string {
+  return `window ${index}`;
 }
 
 /** Sends the request and resolves with what was wrong with the answer, if anything. */

@@ -9,6 +9,8 @@ export interface BenchContext {
   /** Undefined with the embedded store. */
   readonly database: BenchDatabase | undefined;
   readonly quick: boolean;
+  /** How long `embedded` and `idle` load their servers. */
+  readonly minutes: number;
   /** A folder for CPU profiles of servers. */
   readonly profileDir: string | undefined;
   /** Whether to measure beside what the field uses; installing it takes time and space. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock, holdClock, runWithClock, systemClock, turnedClock } from './clock.ts';
+import { createManualClock, runWithClock, systemClock } from './clock.ts';
 
 test('the system clock tells the time', () => {
   const before = Date.now();
@@ -55,16 +55,4 @@ test('the system clock tells the time of the clock that its async context was gi
     assert.equal(systemClock.now().getTime(), 1_000, 'after an await');
   });
   assert.ok(systemClock.now().getTime() > 1_000);
-});
-
-test('a held clock is that of the context that held it', () => {
-  const [one, other] = [createManualClock(new Date(1)), createManualClock(new Date(2))];
-  const onOne = runWithClock(one, holdClock);
-  assert.equal(
-    runWithClock(other, () => onOne(turnedClock)),
-    one,
-  );
-  assert.equal(runWithClock(other, turnedClock), other);
-  assert.equal(onOne(turnedClock), one);
-  assert.equal(holdClock()(turnedClock), undefined);
 });

@@ -41,12 +41,6 @@ export function runWithClock<Result>(clock: TurnedClock, work: () => Result): Re
   return context.run(clock, work);
 }
 
-/** For what lives on and is woken from elsewhere: whatever it runs later is run on the clock of the context that called this. */
-export function holdClock(): <Result>(work: () => Result) => Result {
-  const clock = turnedClock();
-  return clock === undefined ? (work) => work() : (work) => runWithClock(clock, work);
-}
-
 /** The clock that a test gave the current async context; undefined: the system's. */
 export function turnedClock(): TurnedClock | undefined {
   return context?.getStore();

@@ -7,12 +7,12 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import type { PeriodicWorker } from '../periodic/periodic-worker.ts';
 import { ConnectionLock } from './connection-lock.ts';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { holdsStore, initialiseFolder } from './embedded-folder.ts';
-import { createEmbeddedMaintenance } from './embedded-maintenance.ts';
+import { createEmbeddedMaintenance, type EmbeddedMaintenance } from './embedded-maintenance.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { forgetEmptyTables } from './maintenance-tasks.ts';
 import {
   checkChannel,
   isScript,
@@ -52,7 +52,7 @@ export interface EmbeddedDatabase extends Database {
   dump(): Promise<Uint8Array>;
 }
 
-const bufferMb = { folder: 64, memory: 16 } as const;
+const bufferMb = { folder: 32, memory: 16 } as const;
 
 /** Rejects with FolderInUseError when another process has the folder. */
 export async function connectEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
@@ -89,7 +89,10 @@ async function open({ data, template, lock }: Folder, options: EmbeddedOptions):
     engine: options.engine,
   });
   const client = await connectClient(stream);
-  return new EmbeddedConnection(client, stream, lock, options);
+  const database = new EmbeddedConnection(client, stream, lock, options);
+  // The template's tables are packed, so that most of them are known to be empty.
+  if (data !== undefined) await forgetEmptyTables(database);
+  return database;
 }
 
 class EmbeddedConnection implements EmbeddedDatabase {
@@ -98,7 +101,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   readonly #stream: WorkerStream;
   readonly #lock: FolderLock | undefined;
   readonly #connectionLock = new ConnectionLock();
-  readonly #maintenance: PeriodicWorker | undefined;
+  readonly #maintenance: EmbeddedMaintenance | undefined;
   readonly #logger: StoreLogger | undefined;
   readonly #wakeUps = new WakeUps((channel) =>
     this.notify(channel, '').catch((error: unknown) => {
@@ -121,12 +124,12 @@ class EmbeddedConnection implements EmbeddedDatabase {
     client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
     if (lock === undefined) return;
     this.#maintenance = createEmbeddedMaintenance(this, options.logger);
-    this.#maintenance.start();
   }
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     this.#requireOpen();
     refuseInsideTransaction(this, 'Database.query');
+    this.#maintenance?.noteStatement();
     if (!isScript(statement)) return this.#connectionLock.runShared(() => runStatement<Row>(this.#client, statement));
     return this.#connectionLock.runExclusive(async (release) => {
       try {
@@ -140,6 +143,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#requireOpen();
     refuseInsideTransaction(this, 'Database.transaction');
+    this.#maintenance?.noteStatement();
     return this.#connectionLock.runExclusive((onEnding) =>
       runTransaction(this.#client, work, {
         owner: this,

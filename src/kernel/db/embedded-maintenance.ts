@@ -1,48 +1,104 @@
 /**
  * What PostgreSQL's background processes do and PGlite, which has none, does not: checkpoints, without which the WAL grows
- * for ever and a restart after a crash replays all of it; and vacuum with statistics, without which tables that change a
- * lot (jobs, leases) grow and their plans go wrong.
+ * for ever and a restart after a crash replays all of it; vacuum, without which tables that change a lot (jobs, leases)
+ * grow; and statistics, without which a plan that was made for a table of ten rows stays when it has a million.
+ *
+ *   STATEMENTS_A_PASS statements ──a second later──▶ pass ──did something──▶ pass …
+ *                                                     └──large tables wait──▶ is the store quiet? ──▶ pass that takes one of them
+ *
+ * A pass holds the one connection, so it does one thing that takes milliseconds. What takes longer (`maintenance-tasks.ts`) waits until the
+ * store is quiet. Nothing happens in a store that nobody uses.
  */
+import { setTimer, type Timer } from '../clock/timers.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import type { Executor } from './database.ts';
+import { chooseTask, type MaintenanceTask, readNeeds, runTask } from './maintenance-tasks.ts';
 import type { StoreLogger } from './session.ts';
 
-const intervalMs = 30_000;
-const checkpointWalBytes = 32 * 1024 * 1024;
-const vacuumDeadRows = 2_000;
-/** Of the live rows, as autovacuum has it. */
-const vacuumDeadShare = 0.2;
-/** One pass may hold up other statements, so it takes only the worst tables. */
-const tablesPerPass = 3;
+const STATEMENTS_A_PASS = 500;
+const PASS_AFTER_MS = 1_000;
+const NEXT_PASS_MS = 100;
+/** A store is quiet when it has run fewer statements than this in that time. */
+const QUIET_STATEMENTS = 400;
+const QUIET_MS = 10_000;
 
-/** A pass is cheap when there is nothing to do. */
-export function createEmbeddedMaintenance(db: Executor, logger: StoreLogger | undefined): PeriodicWorker {
-  return createPeriodicWorker({
-    name: 'maintenance of the embedded store',
-    intervalMs,
-    pass: (signal) => maintain(db, signal),
-    logger,
-    startsAtOnce: false,
-  });
+export interface EmbeddedMaintenance {
+  /** Call for each statement and each transaction. */
+  noteStatement(): void;
+  stop(): Promise<void>;
 }
 
-async function maintain(db: Executor, signal: AbortSignal): Promise<void> {
-  const { rows: tables } = await db.query<{ table: string }>({
-    text: `select format('%I.%I', schemaname, relname) as table from pg_stat_all_tables
-           where n_dead_tup + n_mod_since_analyze > $1
-             and n_dead_tup + n_mod_since_analyze > $2::float8 * n_live_tup and schemaname not like 'pg\\_toast%'
-           order by n_dead_tup desc limit $3`,
-    values: [vacuumDeadRows, vacuumDeadShare, tablesPerPass],
-  });
-  for (const { table } of tables) {
-    if (signal.aborted) return;
-    await db.query({ text: `vacuum (analyze) ${table}` });
+export function createEmbeddedMaintenance(db: Executor, logger: StoreLogger | undefined): EmbeddedMaintenance {
+  return new Maintenance(db, logger);
+}
+
+class Maintenance implements EmbeddedMaintenance {
+  readonly #db: Executor;
+  readonly #worker: PeriodicWorker;
+  #statements = 0;
+  /** Of them, those that had run when a pass was last asked for. */
+  #seen = 0;
+  #nextPass: Timer | undefined;
+  #quietLook: Timer | undefined;
+  #isQuiet = false;
+  /** Since statements asked for a pass: what has been done and did not help is not done again. */
+  #done = new Set<string>();
+
+  constructor(db: Executor, logger: StoreLogger | undefined) {
+    this.#db = db;
+    this.#worker = createPeriodicWorker({
+      name: 'maintenance of the embedded store',
+      startsAtOnce: false,
+      pass: () => this.#pass(),
+      logger,
+    });
+    this.#worker.start();
   }
-  if (signal.aborted) return;
-  const { rows: wal } = await db.query<{ bytes: string }>({
-    text: 'select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) as bytes from pg_control_checkpoint()',
-    values: [],
-  });
-  const mustCheckpoint = Number(wal[0]?.bytes ?? 0) > checkpointWalBytes;
-  if (mustCheckpoint && !signal.aborted) await db.query({ text: 'checkpoint' });
+
+  noteStatement(): void {
+    this.#statements += 1;
+    if (this.#statements - this.#seen < STATEMENTS_A_PASS) return;
+    this.#seen = this.#statements;
+    this.#done.clear();
+    this.#passAfter(PASS_AFTER_MS);
+  }
+
+  stop(): Promise<void> {
+    this.#nextPass?.cancel();
+    this.#quietLook?.cancel();
+    return this.#worker.stop();
+  }
+
+  #passAfter(delayMs: number): void {
+    this.#nextPass ??= setTimer(() => {
+      this.#nextPass = undefined;
+      this.#worker.wake();
+    }, delayMs);
+  }
+
+  async #pass(): Promise<void> {
+    const isQuiet = this.#isQuiet;
+    this.#isQuiet = false;
+    const needs = await readNeeds(this.#db);
+    const { task, waits } = chooseTask(needs, { isQuiet, isDone: (each) => this.#done.has(nameTask(each)) });
+    if (task !== undefined) {
+      this.#done.add(nameTask(task));
+      await runTask(this.#db, task);
+      this.#passAfter(NEXT_PASS_MS);
+    } else if (waits) this.#lookWhetherQuiet();
+  }
+
+  #lookWhetherQuiet(): void {
+    const statements = this.#statements;
+    this.#quietLook ??= setTimer(() => {
+      this.#quietLook = undefined;
+      this.#isQuiet = this.#statements - statements < QUIET_STATEMENTS;
+      if (this.#isQuiet) this.#worker.wake();
+      else this.#lookWhetherQuiet();
+    }, QUIET_MS);
+  }
+}
+
+function nameTask(task: MaintenanceTask): string {
+  return task.kind === 'checkpoint' ? task.kind : `${task.kind} ${task.table}`;
 }

@@ -74,6 +74,40 @@ test('a worker that does not start at once waits for its interval first', async 
   await worker.stop();
 });
 
+test('a worker without an interval runs a pass when it is woken, and repeats one that failed', async () => {
+  const clock = createManualClock(new Date(0));
+  const begun: number[] = [];
+  const outcomes: (() => Promise<void>)[] = [];
+  const worker = runWithClock(clock, () =>
+    createPeriodicWorker({
+      name: 'test',
+      startsAtOnce: false,
+      pass: async () => {
+        begun.push(clock.now().getTime());
+        await outcomes.shift()?.();
+      },
+    }),
+  );
+  const advance = async (ms: number) => {
+    clock.advance(ms);
+    await settle();
+  };
+  worker.start();
+  await advance(3_600_000);
+  assert.deepEqual(begun, []);
+  worker.wake();
+  await advance(3_600_000);
+  assert.deepEqual(begun, [3_600_000]);
+  outcomes.push(fail);
+  worker.wake();
+  await settle();
+  for (let step = 0; step < 2_000; step += 1) await advance(1);
+  assert.equal(begun.length, 3, 'one to two seconds later');
+  await advance(3_600_000);
+  assert.equal(begun.length, 3);
+  await worker.stop();
+});
+
 test('starting twice starts once', async () => {
   const { worker, begun, advance } = createScene();
   worker.start();

@@ -7,21 +7,21 @@
  *
  * Two passes of one worker never overlap. After a pass that failed the wait is longer, each time, up to a cap.
  */
-import { holdClock } from '../clock/clock.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimer, type Timer } from '../clock/timers.ts';
 import { type Backoff, backoffMs } from '../retry/backoff.ts';
 
 export interface PeriodicWorkerOptions {
   /** For the log: `orders`. */
   readonly name: string;
-  /** From the end of a pass to the start of the next. */
-  readonly intervalMs: number;
+  /** From the end of a pass to the start of the next. Absent: a pass runs when the worker is woken, or to repeat one that failed. */
+  readonly intervalMs?: number;
   /** One pass. The signal is aborted when the worker stops. */
   readonly pass: (signal: AbortSignal) => Promise<void>;
   readonly logger?: PeriodicWorkerLogger | undefined;
-  /** Whether `start` begins with a pass, or waits for the interval first. Default true. */
+  /** Whether `start` begins with a pass, or waits first, for the interval or a wake-up. Default true. */
   readonly startsAtOnce?: boolean;
-  /** The wait after failed passes. Default: from the interval on, up to ten times of it, with jitter. */
+  /** The wait after failed passes. Default: from the interval on (a second, without one), up to ten times of it, with jitter. */
   readonly backoff?: Backoff;
 }
 
@@ -45,10 +45,12 @@ export function createPeriodicWorker(options: PeriodicWorkerOptions): PeriodicWo
 }
 
 const LONGEST_BACKOFF_INTERVALS = 10;
+const BACKOFF_WITHOUT_INTERVAL_MS = 1_000;
 
 class Worker implements PeriodicWorker {
   readonly #options: PeriodicWorkerOptions;
-  readonly #onClock = holdClock();
+  /** What wakes it may be in a transaction, or on another clock. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   #isStarted = false;
@@ -60,7 +62,7 @@ class Worker implements PeriodicWorker {
   #series: Promise<void> | undefined;
 
   constructor(options: PeriodicWorkerOptions) {
-    const { intervalMs } = options;
+    const { intervalMs = BACKOFF_WITHOUT_INTERVAL_MS } = options;
     this.#options = options;
     // Twice the interval at first: half of it is the least that jitter leaves.
     this.#backoff = options.backoff ?? {
@@ -81,12 +83,12 @@ class Worker implements PeriodicWorker {
     if (!this.#isStarted || this.#stopping.signal.aborted) return;
     this.#isWoken = true;
     this.#timer?.cancel();
-    this.#series ??= this.#onClock(() => this.#runSeries());
+    this.#series ??= this.#inOwnContext(() => this.#runSeries());
   }
 
   runPass(): Promise<void> {
     const { pass } = this.#options;
-    this.#pass ??= this.#onClock(async () => pass(this.#stopping.signal)).finally(() => {
+    this.#pass ??= this.#inOwnContext(async () => pass(this.#stopping.signal)).finally(() => {
       this.#pass = undefined;
     });
     return this.#pass;
@@ -123,12 +125,13 @@ class Worker implements PeriodicWorker {
     logger?.error({ err: error, worker: name, failures: this.#failures }, 'a periodic pass failed; it runs again');
   }
 
-  #nextWaitMs(): number {
+  #nextWaitMs(): number | undefined {
     if (this.#failures === 0) return this.#options.intervalMs;
     return backoffMs(this.#failures, this.#backoff);
   }
 
-  #setTimer(delayMs: number): void {
-    this.#timer = this.#onClock(() => setTimer(() => this.wake(), delayMs));
+  #setTimer(delayMs: number | undefined): void {
+    if (delayMs === undefined) return;
+    this.#timer = this.#inOwnContext(() => setTimer(() => this.wake(), delayMs));
   }
 }
