@@ -78,18 +78,21 @@ export function createWorkers(deps: Dependencies): Workers {
   const delegations = createPeriodicWorker({
     name: 'delegations',
     intervalMs: DELEGATIONS_INTERVAL_MS,
+    store: deps.db,
     pass: (signal) => followDelegations(deps, signal),
     logger: deps.logger,
   });
   const aliases = createPeriodicWorker({
     name: 'aliases',
     intervalMs: ALIASES_INTERVAL_MS,
+    store: deps.db,
     pass: async (signal) => void (await refreshAliases(deps, signal)),
     logger: deps.logger,
   });
   const notices = createPeriodicWorker({
     name: 'expiry notices',
     intervalMs: NOTICES_INTERVAL_MS,
+    store: deps.db,
     startsAtOnce: false,
     pass: (signal) => sendExpiryNotices(deps, signal),
     logger: deps.logger,
@@ -97,12 +100,14 @@ export function createWorkers(deps: Dependencies): Workers {
   const balances = createPeriodicWorker({
     name: 'balances',
     intervalMs: BALANCES_INTERVAL_MS,
+    store: deps.db,
     pass: (signal) => inBackground(() => lookAtBalances(deps), { signal }),
     logger: deps.logger,
   });
   const topUps = createPeriodicWorker({
     name: 'automatic top-ups',
     intervalMs: TOP_UPS_INTERVAL_MS,
+    store: deps.db,
     async pass(signal) {
       await runAutoTopUps({ ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) }, signal);
       await mailDisputes(deps);
@@ -112,6 +117,7 @@ export function createWorkers(deps: Dependencies): Workers {
   const verifications = createPeriodicWorker({
     name: 'verifications of registrants',
     intervalMs: VERIFICATIONS_INTERVAL_MS,
+    store: deps.db,
     pass: (signal) => runVerifications(deps, signal),
     logger: deps.logger,
   });
@@ -191,6 +197,7 @@ function workAtEach(
     createPeriodicWorker({
       name: `${name} at ${id}`,
       intervalMs,
+      store: deps.db,
       pass: (signal) => work(deps, zones, signal),
       logger: deps.logger,
     }),

@@ -24,6 +24,7 @@ export function countDatabase(
   const isNested = () => current.getStore()?.isOpen === true;
   const db: Database = {
     kind: inner.kind,
+    use: inner.use,
     query<Row>(statement: Statement): Promise<Rows<Row>> {
       // Refused there, as it always is.
       if (isNested()) return inner.query<Row>(statement);

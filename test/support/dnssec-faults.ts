@@ -37,6 +37,7 @@ function createDoomedReconciler(
   };
   const doomedDb: Database = {
     kind: db.kind,
+    use: db.use,
     query: <Row>(statement: Statement) => contact(() => db.query<Row>(statement)),
     transaction: (work) => contact(() => db.transaction(work)),
     wake: (channel) => db.wake(channel),

@@ -21,6 +21,7 @@ export function noteStatements(
   };
   const db: Database = {
     kind: of.kind,
+    use: of.use,
     query: noting(of, false),
     transaction: (work) =>
       of.transaction((tx) =>

@@ -4,8 +4,10 @@
  * What is known is in the database, so that every replica shows it. Where more is left than was seen before, the orders
  * that wait for credit (2104) are sent again at once.
  */
+
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
+import { asLook } from '../../kernel/db/store-use.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { type Registry, type RegistryBalance, type RegistryMember, RegistryUnavailable } from '../registry/registry.ts';
@@ -34,7 +36,7 @@ export async function lookAtBalances(
   const { clock, db, logger, registry } = deps;
   for (const member of registry.members) {
     const now = clock.now();
-    if (!(await claimLook(systemDb(db), member.id, now, new Date(now.getTime() + LOOK_MS)))) continue;
+    if (!(await claimLook(systemDb(asLook(db)), member.id, now, new Date(now.getTime() + LOOK_MS)))) continue;
     try {
       const balance = await member.readBalance();
       if (balance !== undefined) await noteBalance(deps, member, balance);

@@ -10,6 +10,7 @@ export function createDailyLooks(deps: DailyLookDependencies, intervalMs: number
     return createPeriodicWorker({
       name: `names at ${member.id}`,
       intervalMs,
+      store: deps.db,
       logger: deps.logger,
       async pass(signal) {
         // Nothing is written each second for what is due a few times a day.

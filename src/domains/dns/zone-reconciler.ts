@@ -2,6 +2,7 @@
  * Makes what is served equal to the zones' rows: publishes a zone when a change of it commits, retries what failed, later each
  * time, and finds changes whose notification was missed. Every replica runs one; a lock for each zone keeps them apart.
  */
+
 import pLimit from 'p-limit';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import { sleep } from '../../kernel/clock/timers.ts';
@@ -78,6 +79,7 @@ class Reconciler implements ZoneReconciler {
     this.#sweeps = createPeriodicWorker({
       name: 'zones',
       intervalMs: options.sweepIntervalMs ?? 2_000,
+      store: options.db,
       // Does not wait for the publishing: a nameserver that hangs keeps no other zone from being found.
       pass: () => this.#wakeLagging(),
       logger: options.logger,

@@ -2,6 +2,7 @@
  * Messages that could not be followed when they were read, as their registry answers its queue and not what is asked about their name. They
  * are acknowledged there, so that those behind them are read, and followed later: that one comes late, or after another, changes nothing.
  */
+
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import type { Logger } from '../../kernel/log/log.ts';

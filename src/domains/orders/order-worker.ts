@@ -2,6 +2,7 @@
  * Brings orders to their end: advances those that are due, reads the registry's messages, sends refunds, and looks at
  * names. Every replica runs one; leases and unique rows keep two from doing the same work.
  */
+
 import pLimit from 'p-limit';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { noteBalance } from '../balances/index.ts';
@@ -49,7 +50,7 @@ export interface OrderWorker {
 export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): OrderWorker {
   const { logger, registry } = deps;
   const createWorker = (name: string, pass: (signal: AbortSignal) => Promise<void>) =>
-    createPeriodicWorker({ name, intervalMs: sweepMs, pass, logger });
+    createPeriodicWorker({ name, intervalMs: sweepMs, store: deps.db, pass, logger });
   // One each: a registry that is away, slow, or takes few commands keeps no other waiting.
   const orders = zonesByRegistry(registry).map(({ id, zones }) =>
     createWorker(`orders at ${id}`, (signal) => advanceDueOrders(deps, zones, signal)),
@@ -67,6 +68,7 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
     createPeriodicWorker({
       name: `names that orders did not get at ${id}`,
       intervalMs: FAILED_LOOK_MS,
+      store: deps.db,
       pass: (signal) => lookAtFailedOrders(deps, zones, signal),
       logger,
     }),

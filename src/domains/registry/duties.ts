@@ -2,8 +2,10 @@
  * What one process of all does at a registry at a time: reading its messages, and refreshing names. Whoever has the lease does it; the
  * lease of one that has died lapses.
  */
+
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Executor } from '../../kernel/db/database.ts';
+import { asLook } from '../../kernel/db/store-use.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { Duty } from '../tables.ts';
 import { type SystemDb, systemDb } from '../workspace-scope.ts';
@@ -34,7 +36,7 @@ export async function doDuty(
   duty: DutyOf,
   work: Work,
 ): Promise<void> {
-  const store = systemDb(db);
+  const store = systemDb(asLook(db));
   await makeOnce(db, duty, clock.now());
   const claimed = await claim(store, duty, clock.now());
   if (claimed === undefined) return;

@@ -10,6 +10,7 @@
  * written down before the registry is told, and taken again until it has succeeded: each hour, and more often in the last two days of the
  * grace period. What the registry refuses is kept for the operator.
  */
+
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
@@ -92,6 +93,7 @@ export function createUnpaidNames(options: UnpaidNamesOptions, intervalMs = INTE
     createPeriodicWorker({
       name: `unpaid names at ${pass.registry}`,
       intervalMs,
+      store: options.db,
       pass: (signal) => inBackground(() => pass.runDue(signal), { signal }),
       logger: options.logger,
     }),

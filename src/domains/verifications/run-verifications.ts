@@ -1,4 +1,5 @@
 /** All that is due of verifications: registrants who are to be asked, names that are suspended and freed, messages. */
+import { asLook } from '../../kernel/db/store-use.ts';
 import { settleHolds } from '../holds/index.ts';
 import type { PriceBook } from '../prices/price-book.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -19,7 +20,7 @@ export async function runVerifications(deps: VerificationDependencies, signal: A
   const { clock, db, prices, registry } = deps;
   const asking = askingTldsOf(prices, clock.now());
   await askRegistrants(deps, signal);
-  await freeNames(db, { asking, now: clock.now() });
+  await freeNames(asLook(db), { asking, now: clock.now() });
   await suspendNames(db, { asking, now: clock.now() });
   // A registry that is away keeps no other’s names waiting.
   const settle = () => Promise.all(zonesByRegistry(registry).map(({ zones }) => settleHolds(deps, zones, signal)));

@@ -2,9 +2,11 @@
  * Which names are out of the DNS as their registrants have not confirmed their addresses in time. This writes the reason down; holds/ tells the
  * registries.
  */
+
 import { sql } from 'kysely';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database, Executor, Transaction } from '../../kernel/db/database.ts';
+import { asLook } from '../../kernel/db/store-use.ts';
 import { appendEvents } from '../events/index.ts';
 import { addDays } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
@@ -24,7 +26,7 @@ interface At {
 /** Names whose days are over. What locks a verification is about to end it: those wait for the next look. */
 export async function suspendNames(db: Database, { asking, now }: At): Promise<void> {
   if (asking.length === 0) return;
-  await db.query({
+  await asLook(db).query({
     text: `
       with overdue as (
         select workspace_id from domains.registrant_verifications

@@ -24,6 +24,7 @@ import {
   type StoreLogger,
 } from './session.ts';
 import { StoreUnreachableError } from './sql-errors.ts';
+import { isUse, StoreUse } from './store-use.ts';
 import { WakeUps } from './wake-ups.ts';
 import { connectClient, startWorker, type WorkerStream } from './worker-stream.ts';
 
@@ -97,6 +98,7 @@ async function open({ data, template, lock }: Folder, options: EmbeddedOptions):
 
 class EmbeddedConnection implements EmbeddedDatabase {
   readonly kind = 'embedded';
+  readonly use = new StoreUse();
   readonly #client: pg.Client;
   readonly #stream: WorkerStream;
   readonly #lock: FolderLock | undefined;
@@ -130,6 +132,14 @@ class EmbeddedConnection implements EmbeddedDatabase {
     this.#requireOpen();
     refuseInsideTransaction(this, 'Database.query');
     this.#maintenance?.noteStatement();
+    try {
+      return await this.#run<Row>(statement);
+    } finally {
+      if (isUse(statement)) this.use.note();
+    }
+  }
+
+  #run<Row>(statement: Statement): Promise<Rows<Row>> {
     if (!isScript(statement)) return this.#connectionLock.runShared(() => runStatement<Row>(this.#client, statement));
     return this.#connectionLock.runExclusive(async (release) => {
       try {
@@ -149,6 +159,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
         owner: this,
         logger: this.#logger,
         wake: (channel) => this.wake(channel),
+        onUsed: () => this.use.note(),
         onEnding,
         idleTimeoutMs: this.#idleTimeoutMs,
       }),

@@ -12,9 +12,10 @@ import {
   runTransaction,
   type StoreLogger,
 } from './session.ts';
+import { shareUse } from './share-use.ts';
 import { StoreUnavailableError, StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
+import { isUse, type StoreUse } from './store-use.ts';
 import { columnTypes } from './values.ts';
-
 import { WakeUps } from './wake-ups.ts';
 
 export interface ServerOptions {
@@ -77,6 +78,7 @@ interface SharedConnection {
 
 class ServerDatabase implements Database {
   readonly kind = 'server';
+  readonly use: StoreUse;
   readonly address: string;
   readonly #pool: pg.Pool;
   readonly #listener: NotificationListener;
@@ -115,10 +117,26 @@ class ServerDatabase implements Database {
     // Without a listener the loss of an idle connection would end the process; the pool replaces it by itself.
     this.#pool.on('error', (error) => this.#logger?.warn({ err: error }, 'an idle database connection was lost'));
     this.#listener = new NotificationListener(config, options.logger);
+    this.use = shareUse(
+      {
+        // What a store that closes still runs is nobody's news.
+        notify: async (channel, payload) => (this.#pool.ending ? undefined : this.notify(channel, payload)),
+        listen: (channel, onMessage, onGap) => this.listen(channel, onMessage, onGap),
+      },
+      options.logger,
+    );
   }
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     refuseInsideTransaction(this, 'Database.query');
+    try {
+      return await this.#run<Row>(statement);
+    } finally {
+      if (isUse(statement)) this.use.note();
+    }
+  }
+
+  #run<Row>(statement: Statement): Promise<Rows<Row>> {
     if (statement.isQuick === true) return this.#useShared((client) => runStatement<Row>(client, statement));
     return this.#use((client) => (isScript(statement) ? runScript<Row> : runStatement<Row>)(client, statement));
   }
@@ -130,6 +148,7 @@ class ServerDatabase implements Database {
         owner: this,
         logger: this.#logger,
         wake: (channel) => this.wake(channel),
+        onUsed: () => this.use.note(),
         onSending: () => writeAtOnce(client),
         onRolledBack,
       }),

@@ -2,6 +2,7 @@
  * The port to SQL. One dialect (PostgreSQL), two stores: PGlite in a worker thread ("embedded") and a PostgreSQL
  * server ("server"). Nothing above this file knows which one it talks to.
  */
+import type { StoreUse } from './store-use.ts';
 
 /**
  * A statement with its values (see `values.ts` for what travels as what). A text that comes again is prepared, under a name
@@ -22,6 +23,8 @@ export interface Statement {
    * transaction of its own: they go out together, and one process of the server answers them all.
    */
   readonly isQuick?: true;
+  /** Only takes what there is to do, if anything, so that it leaves no work to others: see `store-use.ts`. */
+  readonly isLook?: true;
 }
 
 export interface Rows<Row> {
@@ -49,6 +52,8 @@ export interface Transaction extends Executor {
 
 export interface Database extends Executor {
   readonly kind: 'embedded' | 'server';
+  /** By this process, and by others, of which it hears within seconds. */
+  readonly use: StoreUse;
   /** Commits when `work` resolves, rolls back when it rejects. Read committed. Nesting is not supported. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** A wake-up to every replica, this one included. At most 7,900 bytes; only a hint: the rows are the source of truth. */

@@ -10,6 +10,7 @@ import { type RestartableTimer, setTimer } from '../clock/timers.ts';
 import type { Rows, Statement, Transaction } from './database.ts';
 import { PreparedNames } from './prepared-names.ts';
 import { describeStatementError } from './sql-errors.ts';
+import { isUse } from './store-use.ts';
 import { encodeValues } from './values.ts';
 
 /** Wake-ups are small: PostgreSQL refuses a payload of 8,000 bytes or more. */
@@ -135,6 +136,8 @@ export interface TransactionOptions {
   readonly onEnding?: () => void;
   /** Called once the store has answered the ROLLBACK: the connection is as before, whatever ended the transaction. */
   readonly onRolledBack?: () => void;
+  /** Called when it has ended, where it was a use: see `store-use.ts`. */
+  readonly onUsed?: () => void;
   /** Wakes the channel's listeners soon; called once the transaction has committed. */
   readonly wake: (channel: string) => void;
   /** Rolls back a transaction that sends nothing for so long, where the store cannot do it by itself. 0: never. */
@@ -178,12 +181,15 @@ export async function runTransaction<T>(
       await rollback.then(options.onRolledBack, () => undefined);
     }
     throw error;
+  } finally {
+    if (open.isUse) options.onUsed?.();
   }
 }
 
 class OpenTransaction implements Transaction {
   readonly scope: Scope;
   readonly actions: Array<() => void> = [];
+  isUse = false;
   /** Rejects when nothing was sent for too long. */
   readonly abandoned: Promise<never>;
   readonly #client: pg.ClientBase;
@@ -219,6 +225,7 @@ class OpenTransaction implements Transaction {
   async query<Row>(statement: Statement): Promise<Rows<Row>> {
     this.#requireOpen();
     this.#inFlight += 1;
+    this.isUse ||= isUse(statement);
     this.#onSending?.();
     try {
       return await runStatement<Row>(this.#client, statement);

@@ -1,6 +1,8 @@
 /** Lets pg-boss run its SQL on our port, on either store and inside a caller's transaction. */
+
 import type { Db } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
+import { asLook } from '../db/store-use.ts';
 import { json } from '../db/values.ts';
 
 export interface WakeUps {
@@ -10,12 +12,15 @@ export interface WakeUps {
   wakeAll(): void;
 }
 
-/** With a listener the adapter serves a whole pg-boss; without, one call in the caller's transaction. */
+/**
+ * With a listener the adapter serves a whole pg-boss; without, one call in the caller's transaction. What pg-boss does by itself is no
+ * use of the store: it wakes whoever has a job to run, and what a job does is.
+ */
 export function adaptExecutor(executor: Executor, listener?: Database, wakeUps?: WakeUps): Db {
   const executeSql: Db['executeSql'] = async (text, values) => {
     // pg-boss writes scripts with BEGIN and COMMIT, always without values.
     const statement = values === undefined || values.length === 0 ? { text } : { text, values: values.map(toSql) };
-    const { rows } = await executor.query(statement);
+    const { rows } = await (listener === undefined ? executor : asLook(executor)).query(statement);
     return { rows };
   };
   if (listener === undefined) return { executeSql };

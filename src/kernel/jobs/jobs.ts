@@ -204,6 +204,7 @@ class BossJobs implements Jobs {
     this.#looks = createPeriodicWorker({
       name: 'jobs that are ready',
       intervalMs: this.#options.pollIntervalMs ?? 2_000,
+      store: this.#db,
       pass: () => this.#wakeReady(),
       logger: this.#options.logger,
     });

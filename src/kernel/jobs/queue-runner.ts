@@ -61,9 +61,6 @@ interface Run {
 /** While some group has all that it may have, others are looked for this often: each look is a statement. */
 const OTHERS_INTERVAL_MS = 250;
 
-/** Whoever has made this runner wakes it when there is something to do; this is for what nobody foresaw. */
-const SPARE_LOOK_MS = 60_000;
-
 /** Heartbeats of a running job within the time after which it counts as dead. */
 const heartbeatsPerLimit = 3;
 
@@ -90,7 +87,6 @@ export class QueueRunner {
     this.#settlements = new Settlements(boss, { db, name, logger, onFailed: () => this.wake() });
     this.#fetches = createPeriodicWorker({
       name: `jobs of ${name}`,
-      intervalMs: SPARE_LOOK_MS,
       startsAtOnce: false,
       pass: () => this.#fetch(),
       logger: options.logger,

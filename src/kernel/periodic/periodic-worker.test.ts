@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createManualClock, type ManualClock, runWithClock } from '../clock/clock.ts';
+import { StoreUse } from '../db/store-use.ts';
 import { createPeriodicWorker, type PeriodicWorker, type PeriodicWorkerOptions } from './periodic-worker.ts';
 
 /** Lets every promise that can settle do so. */
@@ -105,6 +106,95 @@ test('a worker without an interval runs a pass when it is woken, and repeats one
   assert.equal(begun.length, 3, 'one to two seconds later');
   await advance(3_600_000);
   assert.equal(begun.length, 3);
+  await worker.stop();
+});
+
+test('a worker looks less and less often at a store that nobody uses, and at its interval from the next use on', async () => {
+  const store = { use: new StoreUse() };
+  const { worker, begun, advance } = createScene({ store });
+  worker.start();
+  await settle();
+  for (let second = 0; second < 150; second += 1) await advance(1_000);
+  assert.deepEqual(
+    begun.map((ms) => ms / 1_000),
+    [0, 2, 6, 14, 30, 60, 90, 120, 150],
+  );
+  await advance(10_000);
+  begun.length = 0;
+  store.use.note();
+  await advance(999);
+  assert.deepEqual(begun, []);
+  await advance(1);
+  assert.deepEqual(begun, [161_000], 'an interval after the use');
+  for (let second = 0; second < 10; second += 1) {
+    store.use.note();
+    await advance(1_000);
+  }
+  assert.equal(begun.length, 11, 'at each interval while it is used');
+  await worker.stop();
+});
+
+test('a pass that uses the store itself is followed by one after the interval', async () => {
+  const store = { use: new StoreUse() };
+  const { worker, begun, outcomes, advance } = createScene({ store });
+  outcomes.push(
+    async () => store.use.note(),
+    async () => store.use.note(),
+  );
+  worker.start();
+  await settle();
+  for (let second = 0; second < 10; second += 1) await advance(1_000);
+  assert.deepEqual(begun, [0, 1_000, 2_000, 4_000, 8_000]);
+  await worker.stop();
+});
+
+test('a worker that is woken in a quiet store waits on as before', async () => {
+  const store = { use: new StoreUse() };
+  const { worker, begun, advance } = createScene({ store, quietMs: 4_000 });
+  worker.start();
+  await settle();
+  for (let second = 0; second < 10; second += 1) await advance(1_000);
+  begun.length = 0;
+  worker.wake();
+  await settle();
+  for (let second = 0; second < 8; second += 1) await advance(1_000);
+  assert.deepEqual(begun, [10_000, 14_000, 18_000]);
+  await worker.stop();
+});
+
+test('a pass that knows when something is due is followed by one at that time, but no sooner than the interval', async () => {
+  const store = { use: new StoreUse() };
+  const clock = createManualClock(new Date(0));
+  const begun: number[] = [];
+  const dueInMs = [undefined, undefined, undefined, 12_345, -5_000, undefined];
+  const worker = runWithClock(clock, () =>
+    createPeriodicWorker({
+      ...{ name: 'test', intervalMs: 1_000, store },
+      pass: async () => {
+        begun.push(clock.now().getTime());
+        return dueInMs.shift();
+      },
+    }),
+  );
+  worker.start();
+  for (let step = 0; step < 30_000 / 5; step += 1) {
+    await settle();
+    clock.advance(5);
+  }
+  // 2, 4 and 8 seconds; then what is due before the next 16 are over; then what stays due.
+  assert.deepEqual(begun, [0, 2_000, 6_000, 14_000, 26_345, 27_345]);
+  await worker.stop();
+});
+
+test('a worker that failed waits as it does after a failure, whether the store is used or not', async () => {
+  const store = { use: new StoreUse() };
+  const { worker, begun, outcomes, advance } = createScene({ store, backoff: { firstMs: 3_000, longestMs: 3_000 } });
+  outcomes.push(fail);
+  worker.start();
+  await settle();
+  store.use.note();
+  for (let second = 0; second < 3; second += 1) await advance(1_000);
+  assert.deepEqual(begun, [0, 3_000]);
   await worker.stop();
 });
 

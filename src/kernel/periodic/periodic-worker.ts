@@ -9,6 +9,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimer, type Timer } from '../clock/timers.ts';
+import type { StoreUse } from '../db/store-use.ts';
 import { type Backoff, backoffMs } from '../retry/backoff.ts';
 
 export interface PeriodicWorkerOptions {
@@ -17,13 +18,21 @@ export interface PeriodicWorkerOptions {
   /** From the end of a pass to the start of the next. Absent: a pass runs when the worker is woken, or to repeat one that failed. */
   readonly intervalMs?: number;
   /** One pass. The signal is aborted when the worker stops. */
-  readonly pass: (signal: AbortSignal) => Promise<void>;
+  readonly pass: (signal: AbortSignal) => Promise<PassResult>;
   readonly logger?: PeriodicWorkerLogger | undefined;
+  /** While nobody uses it the wait doubles after each pass, up to `quietMs`; the next use brings it back to the interval. */
+  readonly store?: { readonly use: StoreUse };
+  /** Default 30,000, and never less than the interval. */
+  readonly quietMs?: number;
   /** Whether `start` begins with a pass, or waits first, for the interval or a wake-up. Default true. */
   readonly startsAtOnce?: boolean;
   /** The wait after failed passes. Default: from the interval on (a second, without one), up to ten times of it, with jitter. */
   readonly backoff?: Backoff;
 }
+
+/** When the next thing is due that is known of, in milliseconds: the next pass comes no later. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most passes know of nothing, and say nothing.
+export type PassResult = number | undefined | void;
 
 export interface PeriodicWorkerLogger {
   error(fields: object, message: string): void;
@@ -46,6 +55,7 @@ export function createPeriodicWorker(options: PeriodicWorkerOptions): PeriodicWo
 
 const LONGEST_BACKOFF_INTERVALS = 10;
 const BACKOFF_WITHOUT_INTERVAL_MS = 1_000;
+const QUIET_MS = 30_000;
 
 class Worker implements PeriodicWorker {
   readonly #options: PeriodicWorkerOptions;
@@ -56,7 +66,12 @@ class Worker implements PeriodicWorker {
   #isStarted = false;
   #isWoken = false;
   #failures = 0;
+  #waitMs: number | undefined;
+  /** Uses of the store when the last pass began, which has seen what they left. */
+  #usesSeen = 0;
+  #dueInMs: number | undefined;
   #timer: Timer | undefined;
+  #stopAwaitingUse: (() => void) | undefined;
   #pass: Promise<void> | undefined;
   /** Passes one after the other, until none is asked for any more. */
   #series: Promise<void> | undefined;
@@ -82,13 +97,17 @@ class Worker implements PeriodicWorker {
   wake(): void {
     if (!this.#isStarted || this.#stopping.signal.aborted) return;
     this.#isWoken = true;
-    this.#timer?.cancel();
+    this.#cancelTimer();
     this.#series ??= this.#inOwnContext(() => this.#runSeries());
   }
 
   runPass(): Promise<void> {
     const { pass } = this.#options;
-    this.#pass ??= this.#inOwnContext(async () => pass(this.#stopping.signal)).finally(() => {
+    this.#pass ??= this.#inOwnContext(async () => {
+      this.#usesSeen = this.#options.store?.use.count ?? 0;
+      this.#dueInMs = undefined;
+      this.#dueInMs = (await pass(this.#stopping.signal)) ?? undefined;
+    }).finally(() => {
       this.#pass = undefined;
     });
     return this.#pass;
@@ -96,7 +115,7 @@ class Worker implements PeriodicWorker {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error(`${this.#options.name}: stopping`));
-    this.#timer?.cancel();
+    this.#cancelTimer();
     await this.#series;
     await this.#pass?.catch(() => undefined);
   }
@@ -126,12 +145,29 @@ class Worker implements PeriodicWorker {
   }
 
   #nextWaitMs(): number | undefined {
-    if (this.#failures === 0) return this.#options.intervalMs;
-    return backoffMs(this.#failures, this.#backoff);
+    if (this.#failures > 0) return backoffMs(this.#failures, this.#backoff);
+    const { intervalMs, store, quietMs = QUIET_MS } = this.#options;
+    if (intervalMs === undefined) return this.#dueInMs;
+    const isInUse = store === undefined || store.use.count !== this.#usesSeen;
+    this.#waitMs = isInUse ? intervalMs : Math.max(intervalMs, Math.min(2 * (this.#waitMs ?? intervalMs), quietMs));
+    // What stays due though a pass has just run is tried again at the usual pace.
+    return Math.min(this.#waitMs, Math.max(intervalMs, this.#dueInMs ?? this.#waitMs));
   }
 
   #setTimer(delayMs: number | undefined): void {
     if (delayMs === undefined) return;
     this.#timer = this.#inOwnContext(() => setTimer(() => this.wake(), delayMs));
+    const { intervalMs, store } = this.#options;
+    if (store === undefined || intervalMs === undefined || delayMs <= intervalMs || this.#failures > 0) return;
+    this.#stopAwaitingUse = store.use.onNextUse(() => {
+      this.#cancelTimer();
+      this.#setTimer(intervalMs);
+    });
+  }
+
+  #cancelTimer(): void {
+    this.#timer?.cancel();
+    this.#stopAwaitingUse?.();
+    this.#stopAwaitingUse = undefined;
   }
 }

@@ -4,7 +4,9 @@
  * A claimed delivery stays `pending`, with the end of its lease as its next attempt: what a replica takes with it when it
  * dies is due again by itself.
  */
+
 import type { Database } from '../db/database.ts';
+import { asLook } from '../db/store-use.ts';
 import { json } from '../db/values.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 
@@ -70,7 +72,7 @@ export async function claimDeliveries<Event>(
   request: ClaimRequest,
 ): Promise<Claim<Event>> {
   const { now, after, perEndpoint, perFailingEndpoint, busy, limit } = request;
-  const { rows } = await db.query<ClaimedDelivery<Event> & { last_endpoint: string | null }>({
+  const { rows } = await asLook(db).query<ClaimedDelivery<Event> & { last_endpoint: string | null }>({
     text: `
       with recursive endpoints as (
         select (select d.webhook_id from ${schema}webhook_deliveries d where d.status = 'pending' and d.webhook_id > $1

@@ -26,6 +26,7 @@ export function createDispatchWorker<Event>(deps: DispatchWorkerDependencies<Eve
   const dispatches = createPeriodicWorker({
     name: 'webhook dispatcher',
     intervalMs: DISPATCH_INTERVAL_MS,
+    store: db,
     pass: (signal) => dispatcher.dispatch(signal),
     logger,
   });

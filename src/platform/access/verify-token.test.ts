@@ -359,6 +359,7 @@ test('a store that does not answer is a fault of the store, and the next request
 function delegate(store: Database): Database {
   return {
     kind: store.kind,
+    use: store.use,
     query: (statement) => store.query(statement),
     transaction: (work) => store.transaction(work),
     wake: (channel) => db.wake(channel),

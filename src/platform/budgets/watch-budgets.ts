@@ -12,6 +12,8 @@ import { BUDGETS_CHANNEL } from './spending-sql.ts';
 
 /** Crossings wake it; this looks for what was lost, and for reservations that have expired. */
 const INTERVAL_MS = 15_000;
+/** Reservations last for half an hour. */
+const QUIET_MS = 120_000;
 const SETTLE_BUDGETS = 'settle-budgets';
 const BATCH = 500;
 
@@ -19,6 +21,8 @@ export function createBudgetWatch({ db, logger }: { readonly db: Database; reado
   const watch = createPeriodicWorker({
     name: 'budgets',
     intervalMs: INTERVAL_MS,
+    store: db,
+    quietMs: QUIET_MS,
     pass: async (signal) => {
       while ((await announceThresholds(db)) && !signal.aborted);
       await releaseExpired(db);

@@ -82,7 +82,7 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
     onSaid: planner.lookAt,
   });
   const worker = (name: string, intervalMs: number, pass: (signal: AbortSignal) => Promise<void>) =>
-    createPeriodicWorker({ name, intervalMs, pass, logger });
+    createPeriodicWorker({ name, intervalMs, store: db, pass, logger });
   const dispatches = worker('channel dispatcher', DISPATCH_INTERVAL_MS, (signal) => dispatcher.dispatch(signal));
   const sends = worker('channel sender', SEND_INTERVAL_MS, (signal) => sender.send(signal));
   const plans = worker('channel answers', PLAN_INTERVAL_MS, (signal) => planner.sweep(signal));

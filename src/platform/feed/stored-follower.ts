@@ -2,6 +2,7 @@
  * A follower of the feed that keeps its place in the store: what it does with a batch and its new place commit together, so
  * each event is taken once, whichever replica does it and whenever it dies.
  */
+
 import { ASYNC_COMMIT } from '../../kernel/db/async-commit.ts';
 import type { Database, Transaction } from '../../kernel/db/database.ts';
 import {
@@ -26,9 +27,25 @@ export interface StoredFollower {
 
 /** Takes all that is final. Resolves at once where another replica is at it. */
 export async function followStored(db: Database, follower: StoredFollower, signal: AbortSignal): Promise<void> {
-  for (let isFull = true; isFull && !signal.aborted; ) {
+  for (let isFull = await hasNews(db, follower.name); isFull && !signal.aborted; ) {
     isFull = await db.transaction((tx) => takeBatch(tx, follower));
   }
+}
+
+/** Whether something was written behind its place, be it final or not, or its place is not of this database. */
+async function hasNews(db: Database, name: string): Promise<boolean> {
+  const { rows } = await db.query<{ has_news: boolean }>({
+    text: `
+      select place.number > pg_snapshot_xmax(pg_current_snapshot())
+        or exists (select from events e where (e.written_by, e.id) > (place.number, place.id)) as has_news
+      from feed_followers f
+      cross join lateral (
+        select split_part(f.cursor, '/', 1)::xid8 as number, substr(f.cursor, strpos(f.cursor, '/') + 1) as id
+      ) place
+      where f.name = $1`,
+    values: [name],
+  });
+  return rows[0]?.has_news === true;
 }
 
 async function takeBatch(tx: Transaction, follower: StoredFollower): Promise<boolean> {

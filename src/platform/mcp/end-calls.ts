@@ -22,6 +22,7 @@ export function createCallEnder(deps: CallDependencies): PeriodicWorker {
   return createPeriodicWorker({
     name: 'end suspended calls',
     intervalMs: LOOK_MS,
+    store: deps.db,
     logger: deps.logger,
     async pass(signal) {
       for (let claimed = AT_ONCE; claimed === AT_ONCE && !signal.aborted; ) {

@@ -1,5 +1,7 @@
 /** Calls that wait for a person and that no replica holds open, as they are kept: sealed, for a session's id is as good as its call. */
+
 import type { Database } from '../../kernel/db/database.ts';
+import { asLook } from '../../kernel/db/store-use.ts';
 import { type Vault, VaultError } from '../../kernel/vault/vault.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import type { McpEndpoint } from './client/connection.ts';
@@ -87,7 +89,7 @@ const CLAIMED = '1 minute';
 
 /** Of runs that have ended, on whichever replica, or that were gone on with. */
 export async function claimEndedCalls(db: Database, limit: number): Promise<EndedCall[]> {
-  const { rows } = await db.query<EndedCall>({
+  const { rows } = await asLook(db).query<EndedCall>({
     text: `
       with ended as (
         select c.project_id, c.run_id, c.call_id, coalesce(s.status = 'completed' and s.error is null, false) as has_result

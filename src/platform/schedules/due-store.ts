@@ -2,6 +2,7 @@
  * The statements by which due times become deliveries. Both run in one transaction, so each due time is there once, however
  * many replicas look and wherever they are killed.
  */
+
 import type { Database, Executor } from '../../kernel/db/database.ts';
 import { deliverySql } from './delivery-sql.ts';
 import { MAX_WAITING } from './queue-delivery.ts';
@@ -20,10 +21,13 @@ export interface DueSchedule {
   readonly waiting: number;
 }
 
-/** One read of an index: what most looks come to. */
-export async function isAnyDue(db: Database, now: Date): Promise<boolean> {
-  const { rows } = await db.query({ text: 'select 1 from schedules where next_fire_at <= $1 limit 1', values: [now] });
-  return rows.length > 0;
+/** When the first is due. One read of an index: what most looks come to. */
+export async function findNextDue(db: Executor): Promise<Date | undefined> {
+  const { rows } = await db.query<{ next_fire_at: Date }>({
+    text: 'select next_fire_at from schedules where next_fire_at is not null order by next_fire_at limit 1',
+    values: [],
+  });
+  return rows[0]?.next_fire_at;
 }
 
 /** Up to `limit`, those due first. What another replica holds at the moment is left to it. */

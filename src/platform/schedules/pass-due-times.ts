@@ -1,7 +1,7 @@
 /** What is due becomes deliveries: one indexed read a batch, however many schedules there are. */
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
-import { type DueSchedule, holdDueSchedules, isAnyDue, type PassedTime, passDueTimes } from './due-store.ts';
+import { type DueSchedule, findNextDue, holdDueSchedules, type PassedTime, passDueTimes } from './due-store.ts';
 import { findNextFire } from './fire-times.ts';
 
 /** Next times are computed on the main thread: ten milliseconds of it. */
@@ -31,13 +31,21 @@ async function passBatch({ db, now, logger }: DueDependencies): Promise<number> 
   });
 }
 
-/** Passes all that is due, and calls back after each batch. */
-export async function passAllDue(deps: DueDependencies, signal: AbortSignal, onPassed: () => void): Promise<void> {
-  if (!(await isAnyDue(deps.db, deps.now()))) return;
+/** Passes all that is due, and calls back after each batch. Resolves with the milliseconds until the next, where nothing is. */
+export async function passAllDue(
+  deps: DueDependencies,
+  signal: AbortSignal,
+  onPassed: () => void,
+): Promise<number | undefined> {
+  const due = await findNextDue(deps.db);
+  if (due === undefined) return undefined;
+  const waitMs = due.getTime() - deps.now().getTime();
+  if (waitMs > 0) return waitMs;
   for (let passed = BATCH_SIZE; passed === BATCH_SIZE && !signal.aborted; ) {
     passed = await passBatch(deps);
     if (passed > 0) onPassed();
   }
+  return undefined;
 }
 
 function passedTime(schedule: DueSchedule, at: Date, logger: DueDependencies['logger']): PassedTime {

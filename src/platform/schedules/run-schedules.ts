@@ -43,12 +43,14 @@ export function createSchedules(deps: ScheduleDependencies): Schedules {
   const dispatches = createPeriodicWorker({
     name: 'schedule dispatcher',
     intervalMs,
+    store: db,
     pass: (signal) => dispatcher.dispatch(signal),
     logger,
   });
   const dueTimes = createPeriodicWorker({
     name: 'due schedules',
     intervalMs,
+    store: db,
     pass: (signal) =>
       passAllDue(deps, signal, () => {
         dispatches.wake();

@@ -2,8 +2,10 @@
  * What claiming a queue of turns is, in SQL. A queue's row says when it is looked at next; a claim puts that off by a lease,
  * so what a replica takes with it when it dies is done elsewhere.
  */
+
 import { ASYNC_COMMIT } from '../../kernel/db/async-commit.ts';
 import type { Database } from '../../kernel/db/database.ts';
+import { asLook } from '../../kernel/db/store-use.ts';
 
 /** Longer than a turn takes to begin. */
 const LEASE_MS = 10_000;
@@ -66,7 +68,7 @@ export async function claimQueues<Queue extends ClaimedQueue>(
   { table, id, columns, ignoresBusy = 'false', contents }: QueueTable,
   { now, after, allowed, limit }: ClaimRequest,
 ): Promise<Claim<Queue>> {
-  const { rows } = await db.query<Queue & { last_project: string | null }>({
+  const { rows } = await asLook(db).query<Queue & { last_project: string | null }>({
     text: `
       with recursive projects as (
         select (select q.project_id from ${table} q where q.next_attempt_at is not null and q.project_id > $1

@@ -72,6 +72,7 @@ export function createWebhookDeliveries(deps: WebhookDependencies): Worker {
   const fanOuts = createPeriodicWorker({
     name: 'webhook fan-out',
     intervalMs: FAN_OUT_INTERVAL_MS,
+    store: db,
     pass: async (signal) => {
       if ((await fanOut(deps, signal)) === 0) return;
       dispatches.wake();

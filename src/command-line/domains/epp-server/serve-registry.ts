@@ -64,6 +64,7 @@ export async function serveRegistry(options: RegistryOptions): Promise<ServedReg
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',
     intervalMs: DUE_INTERVAL_MS,
+    store: db,
     pass: async () => {
       await core.runDue();
       await outOfBand.runDue();

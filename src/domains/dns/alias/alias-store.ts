@@ -1,5 +1,7 @@
 /** Rows of ALIAS records' answers. */
+
 import type { Database, Executor, Transaction } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { lockZone, type ZoneRef, zoneChanged } from '../zone-store.ts';
 import type { AddressType } from './alias-targets.ts';
@@ -44,13 +46,13 @@ const BATCH_SIZE = 50;
 
 /** Gives every ALIAS record a row, and takes away those of records that are gone. */
 export async function matchAliases(db: Database, now: Date): Promise<void> {
-  await db.query({
+  await asLook(db).query({
     text: `delete from domains.alias_answers a where not exists (
         select from domains.dns_records r
         where r.workspace_id = a.workspace_id and r.domain_id = a.domain_id and r.type = 'ALIAS')`,
     values: [],
   });
-  await db.query({
+  await asLook(db).query({
     text: `insert into domains.alias_answers (workspace_id, domain_id, target, look_at)
       select r.workspace_id, r.domain_id, r.value, $1 from domains.dns_records r
       where r.type = 'ALIAS' and not exists (
@@ -93,7 +95,7 @@ interface ClaimedRow {
 /** Those that are due, and those whose record has another target by now. */
 export async function claimAliases(db: Database, now: Date): Promise<ClaimedAlias[]> {
   const lookAt = new Date(now.getTime() + CLAIM_MS);
-  const { rows } = await db.query<ClaimedRow>({
+  const { rows } = await asLook(db).query<ClaimedRow>({
     text: `with due as (
         select a.workspace_id, a.domain_id, r.value, r.created_at, z.name, a.target = r.value as is_same from domains.alias_answers a
         join domains.dns_records r on r.workspace_id = a.workspace_id and r.domain_id = a.domain_id and r.type = 'ALIAS'

@@ -8,8 +8,10 @@
  *
  * Whatever the delegation says, a zone is dropped 60 days after its name was retired (portfolio/record-info.ts).
  */
+
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { zoneChanged } from '../zone-store.ts';
 import { type Delegation, type Delegations, DelegationUnknown } from './delegations.ts';
@@ -56,7 +58,7 @@ export async function followDelegations(deps: FollowDependencies, signal?: Abort
 /** The next look at each is an hour later, whatever comes of this one. */
 async function claimDue({ db, clock }: FollowDependencies): Promise<FollowedZone[]> {
   const now = clock.now();
-  const { rows } = await db.query<FollowedZone>({
+  const { rows } = await asLook(db).query<FollowedZone>({
     text: `update domains.zones set delegation_look_at = $2
       where (workspace_id, domain_id) in (
         select workspace_id, domain_id from domains.zones

@@ -48,6 +48,7 @@ class Reconciler implements DnssecReconciler {
     this.#worker = createPeriodicWorker({
       name: 'dnssec',
       intervalMs: options.sweepIntervalMs ?? 5_000,
+      store: context.db,
       pass: async (signal) => void (await this.advanceDue(signal)),
       logger: context.logger,
     });

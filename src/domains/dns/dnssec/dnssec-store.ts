@@ -1,6 +1,8 @@
 /** Zones on their way to or from DNSSEC. One process works on a zone at a time: it has the zone's lease. */
+
 import { sql } from 'kysely';
 import type { Database, Executor } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { appendEvent } from '../../events/index.ts';
 import { countLapsed, isFree } from '../../lapsed-leases.ts';
@@ -84,7 +86,9 @@ export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone
     update domains.zones z set dnssec_lease_until = ${leaseUntil}, dnssec_lapsed_leases = ${countLapsed(LEASE)} from due
     where z.workspace_id = due.workspace_id and z.domain_id = due.domain_id
     returning z.workspace_id, z.domain_id, z.name, z.dnssec, z.ds_records, z.ds_handed_at, z.ds_pending_since,
-      z.ds_removed_at, z.roll_state, z.roll_step_at, z.roll_ds_records, z.dnssec_attempts`.execute(systemDb(db));
+      z.ds_removed_at, z.roll_state, z.roll_step_at, z.roll_ds_records, z.dnssec_attempts`.execute(
+    systemDb(asLook(db)),
+  );
   const row = rows[0];
   if (row === undefined) return undefined;
   return {

@@ -2,8 +2,10 @@
  * Secondaries that copy a signed zone copy its signatures, and look only at its serial for whether to do so again. PowerDNS makes signatures
  * anew each week, for three weeks, without a change of the zone: so its serial grows by itself often enough that no copy is ever as old as its signatures.
  */
+
 import { sql } from 'kysely';
 import type { Database } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { ZONE_CHANGED } from '../zone-store.ts';
 
@@ -22,7 +24,7 @@ export async function renewSerials(db: Database, now: Date): Promise<void> {
         where d.dnssec <> 'off' and not d.is_closed and not d.is_withdrawn
           and coalesce(d.serial_renewed_at, d.ds_handed_at) <= ${before}
         limit ${BATCH_SIZE} for no key update skip locked)
-      returning z.name`.execute(systemDb(tx));
+      returning z.name`.execute(systemDb(asLook(tx)));
     for (const { name } of rows) await tx.notify(ZONE_CHANGED, name);
     return rows.length;
   });

@@ -1,6 +1,8 @@
 /** New keys begin: those that an operator asks for, and those of zones whose keys have become old. roll-key.ts carries them out. */
+
 import { sql } from 'kysely';
 import type { Database } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { DNSSEC_REQUESTED, type DnssecState } from './request-dnssec.ts';
 
@@ -48,7 +50,7 @@ export async function rollOldKeys(db: Database, before: Date): Promise<void> {
       where o.dnssec = 'on' and o.roll_state is null and not o.is_closed and coalesce(o.key_since, o.ds_handed_at) <= ${before}
       order by coalesce(o.key_since, o.ds_handed_at)
       limit greatest(0, ${MOST_AT_ONCE} - (select count(*) from domains.zones r where r.roll_state is not null))
-      for no key update skip locked)`.execute(systemDb(db));
+      for no key update skip locked)`.execute(systemDb(asLook(db)));
 }
 
 /** Signed zones of which a key is changed; or all, and those that a registry has refused to have signed. By their names. */

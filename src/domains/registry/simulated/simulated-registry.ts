@@ -118,6 +118,7 @@ class SimulatedRegistry implements SingleRegistry {
     this.#dueWork = createPeriodicWorker({
       name: 'simulated registry',
       intervalMs: dueIntervalMs,
+      store: db,
       pass: async () => void (await this.#core.runDue()),
       logger,
       startsAtOnce: false,

@@ -9,8 +9,10 @@
  * orders lead to one. The amount is never less than the threshold, so that a charge ends the fall that it is for, and no fall has two.
  * A wallet that is below nothing, as payments were disputed, waits for its owner.
  */
+
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { appendEvent } from '../../events/index.ts';
@@ -50,7 +52,7 @@ export async function runAutoTopUps(deps: AutoTopUpDependencies, signal?: AbortS
   await settleCardPages(deps, signal);
   let unknown = 0;
   const isOver = () => signal?.aborted === true || unknown >= FAILURES_A_RUN;
-  for (const charge of await claimOpen(deps.db, deps.clock.now())) {
+  for (const charge of await claimOpen(asLook(deps.db), deps.clock.now())) {
     if (isOver()) return;
     if (!(await settle(deps, charge))) unknown += 1;
   }

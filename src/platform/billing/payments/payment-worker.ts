@@ -2,7 +2,9 @@
  * Money that no request waits for: payments whose outcome is not known are looked up, less and less often, and wallets that have
  * come down to their threshold are reloaded. Every replica runs it; what one works on is leased.
  */
+
 import type { Transaction } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import { readAutoreloadDue } from './autoreload-due.ts';
 import { chargePayment } from './charge-card.ts';
@@ -39,6 +41,7 @@ export function createPaymentWorker(deps: PaymentWorkerDependencies): PaymentWor
   const worker = createPeriodicWorker({
     name: 'wallet payments',
     intervalMs: INTERVAL_MS,
+    store: deps.db,
     pass: async (signal) => {
       await lookUpPayments(deps, signal);
       if (deps.drawsCredits) await reloadWallets(deps, signal);
@@ -74,7 +77,7 @@ async function lookUp(deps: PaymentWorkerDependencies, payment: Payment): Promis
 
 async function claimDue({ db, clock }: PaymentWorkerDependencies): Promise<Payment[]> {
   const now = clock.now();
-  const { rows } = await db.query<Payment>({
+  const { rows } = await asLook(db).query<Payment>({
     text: `
       update wallet_payments p set next_look_at = $2
       from (

@@ -2,7 +2,9 @@
  * What the sender claims: an outbox, one place of a provider, whose oldest part is sent, then the next. A claim is a lease,
  * renewed while a part is under way.
  */
+
 import type { Database } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { MessagingKind } from '../../tables.ts';
 import { LEASE_MS, type LiveMessage, type OutboxKey, type StoredPart } from './outbox-store.ts';
@@ -68,7 +70,7 @@ export async function claimParts(
   db: Database,
   { now, after, limit, paces }: PartsClaim,
 ): Promise<{ readonly due: readonly DuePart[]; readonly next: string }> {
-  const { rows } = await db.query<DuePart & { last_project: string | null }>({
+  const { rows } = await asLook(db).query<DuePart & { last_project: string | null }>({
     text: `
       with recursive projects as (
         select (select o.project_id from channel_outboxes o where o.next_attempt_at is not null and o.project_id > $1

@@ -1,5 +1,7 @@
 /** Who fetches an account's messages: a lease in its settings, which a replacement of the account ends. */
+
 import type { Database } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/store-use.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { AccountRow } from '../accounts/account-store.ts';
 
@@ -7,7 +9,7 @@ const LEASE_SECONDS = 60;
 
 /** Projects whose account nobody fetches for: from now on this replica does. */
 export async function takeLeases(db: Database, replica: string, limit: number): Promise<readonly string[]> {
-  const { rows } = await db.query<{ project_id: string }>({
+  const { rows } = await asLook(db).query<{ project_id: string }>({
     text: `
       with free as materialized (
         select a.project_id from channel_accounts a join projects p on p.id = a.project_id

@@ -43,6 +43,7 @@ export function createTelegramPolling(deps: PollingDependencies): Worker {
   const accounts = createPeriodicWorker({
     name: 'telegram accounts',
     intervalMs: INTERVAL_MS,
+    store: db,
     logger,
     async pass() {
       if (polls.size >= MAX_ACCOUNTS) return;

@@ -31,6 +31,7 @@ export function createPauseLeaver(deps: PauseLeaverDependencies): PeriodicWorker
   return createPeriodicWorker({
     name: 'leave pauses',
     intervalMs: LOOK_MS,
+    store: deps.db,
     logger: deps.logger,
     async pass(signal) {
       await leaveAll(deps, { find: findQuestionsToClose, leave: closeQuestion }, signal);

@@ -69,6 +69,7 @@ function interrupt(pattern: RegExp, happen: () => Promise<void>): { store: Datab
   let looks = 0;
   const store: Database = {
     kind: db.kind,
+    use: db.use,
     async query(statement) {
       const answer = await db.query(statement);
       if (pattern.test(statement.text) && ++looks === 1) await happen();

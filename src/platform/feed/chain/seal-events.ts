@@ -26,6 +26,7 @@ export function createEventSealer({ db, logger }: Dependencies): Worker {
   const worker = createPeriodicWorker({
     name: 'event sealer',
     intervalMs: INTERVAL_MS,
+    store: db,
     pass: (signal) => sealEvents({ db, logger }, signal),
     logger,
   });

@@ -160,6 +160,7 @@ function recordStatements(db: Database, texts: string[]): Database {
   };
   return {
     kind: db.kind,
+    use: db.use,
     query: (statement) => db.query(note(statement)),
     transaction: (work) =>
       db.transaction((tx) =>

@@ -7,6 +7,7 @@
  *
  * One claim a zone, so that a burst of changes is told twice at most: of its first, and of what came while that was told.
  */
+
 import pLimit from 'p-limit';
 import type { Clock } from '../../../../kernel/clock/clock.ts';
 import type { Database } from '../../../../kernel/db/database.ts';
@@ -75,7 +76,13 @@ class ZoneNotifier implements Notifier {
     const pass = () => this.#wakeDue();
     const { logger, timing = TIMING } = options;
     this.#timing = timing;
-    this.#sweeps = createPeriodicWorker({ name: 'secondaries', intervalMs: timing.sweepIntervalMs, pass, logger });
+    this.#sweeps = createPeriodicWorker({
+      name: 'secondaries',
+      intervalMs: timing.sweepIntervalMs,
+      store: options.db,
+      pass,
+      logger,
+    });
   }
 
   async start(): Promise<void> {
