@@ -1,6 +1,6 @@
 /** The work that no request asks for: each part of it in one object that starts and stops. */
 import type { Jobs } from '../kernel/jobs/jobs.ts';
-import { createPeriodicWorker } from '../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, SPARE_LOOK_MS } from '../kernel/periodic/periodic-worker.ts';
 import { lookAfterAuthCodes } from './auth-codes/index.ts';
 import { lookAtBalances } from './balances/index.ts';
 import { resendChanges } from './changes/index.ts';
@@ -79,6 +79,7 @@ export function createWorkers(deps: Dependencies): Workers {
     name: 'delegations',
     intervalMs: DELEGATIONS_INTERVAL_MS,
     store: deps.db,
+    quietMs: SPARE_LOOK_MS,
     pass: (signal) => followDelegations(deps, signal),
     logger: deps.logger,
   });
@@ -101,6 +102,7 @@ export function createWorkers(deps: Dependencies): Workers {
     name: 'balances',
     intervalMs: BALANCES_INTERVAL_MS,
     store: deps.db,
+    quietMs: SPARE_LOOK_MS,
     pass: (signal) => inBackground(() => lookAtBalances(deps), { signal }),
     logger: deps.logger,
   });
@@ -108,6 +110,7 @@ export function createWorkers(deps: Dependencies): Workers {
     name: 'automatic top-ups',
     intervalMs: TOP_UPS_INTERVAL_MS,
     store: deps.db,
+    quietMs: SPARE_LOOK_MS,
     async pass(signal) {
       await runAutoTopUps({ ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) }, signal);
       await mailDisputes(deps);
@@ -118,6 +121,7 @@ export function createWorkers(deps: Dependencies): Workers {
     name: 'verifications of registrants',
     intervalMs: VERIFICATIONS_INTERVAL_MS,
     store: deps.db,
+    quietMs: SPARE_LOOK_MS,
     pass: (signal) => runVerifications(deps, signal),
     logger: deps.logger,
   });

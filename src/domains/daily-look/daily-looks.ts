@@ -1,5 +1,5 @@
 /** The workers that look at names, one for each registry: one that is away, slow, or takes few commands keeps no other waiting. */
-import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicWorker, SPARE_LOOK_MS } from '../../kernel/periodic/periodic-worker.ts';
 import { doDuty } from '../registry/duties.ts';
 import { inBackground } from '../registry/turns/command-turn.ts';
 import { createNameLooks, type DailyLookDependencies } from './look-at-names.ts';
@@ -11,6 +11,7 @@ export function createDailyLooks(deps: DailyLookDependencies, intervalMs: number
       name: `names at ${member.id}`,
       intervalMs,
       store: deps.db,
+      quietMs: SPARE_LOOK_MS,
       logger: deps.logger,
       async pass(signal) {
         // Nothing is written each second for what is due a few times a day.

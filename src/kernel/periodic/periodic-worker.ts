@@ -56,6 +56,8 @@ export function createPeriodicWorker(options: PeriodicWorkerOptions): PeriodicWo
 const LONGEST_BACKOFF_INTERVALS = 10;
 const BACKOFF_WITHOUT_INTERVAL_MS = 1_000;
 const QUIET_MS = 30_000;
+/** For what a signal brings, or what may well come a little later. */
+export const SPARE_LOOK_MS = 120_000;
 
 class Worker implements PeriodicWorker {
   readonly #options: PeriodicWorkerOptions;

@@ -4,7 +4,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import type { Worker } from '../../kernel/http/service-lifecycle.ts';
 import type { Jobs } from '../../kernel/jobs/jobs.ts';
 import type { Logger } from '../../kernel/log/log.ts';
-import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, SPARE_LOOK_MS } from '../../kernel/periodic/periodic-worker.ts';
 import { announceThresholds } from './announce-thresholds.ts';
 import { releaseExpired } from './reserve.ts';
 import { type Budget, settlePeriod } from './settle-period.ts';
@@ -12,8 +12,6 @@ import { BUDGETS_CHANNEL } from './spending-sql.ts';
 
 /** Crossings wake it; this looks for what was lost, and for reservations that have expired. */
 const INTERVAL_MS = 15_000;
-/** Reservations last for half an hour. */
-const QUIET_MS = 120_000;
 const SETTLE_BUDGETS = 'settle-budgets';
 const BATCH = 500;
 
@@ -22,7 +20,7 @@ export function createBudgetWatch({ db, logger }: { readonly db: Database; reado
     name: 'budgets',
     intervalMs: INTERVAL_MS,
     store: db,
-    quietMs: QUIET_MS,
+    quietMs: SPARE_LOOK_MS,
     pass: async (signal) => {
       while ((await announceThresholds(db)) && !signal.aborted);
       await releaseExpired(db);

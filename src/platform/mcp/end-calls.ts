@@ -3,7 +3,7 @@
  * asked, or have the result. Done by whichever replica looks first; a server is told once more where that one dies meanwhile.
  */
 import { abortAfter } from '../../kernel/clock/timers.ts';
-import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicWorker, SPARE_LOOK_MS } from '../../kernel/periodic/periodic-worker.ts';
 import { type TenantDb, tenantDb } from '../store/tenant-db.ts';
 import type { CallDependencies } from './call-tool.ts';
 import type { McpEndpoint } from './client/connection.ts';
@@ -23,6 +23,7 @@ export function createCallEnder(deps: CallDependencies): PeriodicWorker {
     name: 'end suspended calls',
     intervalMs: LOOK_MS,
     store: deps.db,
+    quietMs: SPARE_LOOK_MS,
     logger: deps.logger,
     async pass(signal) {
       for (let claimed = AT_ONCE; claimed === AT_ONCE && !signal.aborted; ) {

@@ -1,7 +1,5 @@
 /** Rows of ALIAS records' answers. */
-
 import type { Database, Executor, Transaction } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { lockZone, type ZoneRef, zoneChanged } from '../zone-store.ts';
 import type { AddressType } from './alias-targets.ts';
@@ -44,15 +42,33 @@ export interface AliasLook extends AliasAnswer {
 const CLAIM_MS = 60_000;
 const BATCH_SIZE = 50;
 
+/** Whether there is anything for the two below: one look at what is nearly always nothing. */
+export async function areAliasesDue(db: Database, now: Date): Promise<boolean> {
+  const { rows } = await db.query<{ are_due: boolean }>({
+    text: `select exists (
+        select from domains.alias_answers a
+        left join domains.dns_records r on r.workspace_id = a.workspace_id and r.domain_id = a.domain_id and r.type = 'ALIAS'
+        left join domains.zones z on z.workspace_id = a.workspace_id and z.domain_id = a.domain_id and not z.is_withdrawn
+        where r.value is null or z.name is not null and (a.look_at <= $1 or a.target <> r.value)
+      ) or exists (
+        select from domains.dns_records r
+        left join domains.alias_answers a on a.workspace_id = r.workspace_id and a.domain_id = r.domain_id
+        where r.type = 'ALIAS' and a.target is null
+      ) as are_due`,
+    values: [now],
+  });
+  return rows[0]?.are_due === true;
+}
+
 /** Gives every ALIAS record a row, and takes away those of records that are gone. */
 export async function matchAliases(db: Database, now: Date): Promise<void> {
-  await asLook(db).query({
+  await db.query({
     text: `delete from domains.alias_answers a where not exists (
         select from domains.dns_records r
         where r.workspace_id = a.workspace_id and r.domain_id = a.domain_id and r.type = 'ALIAS')`,
     values: [],
   });
-  await asLook(db).query({
+  await db.query({
     text: `insert into domains.alias_answers (workspace_id, domain_id, target, look_at)
       select r.workspace_id, r.domain_id, r.value, $1 from domains.dns_records r
       where r.type = 'ALIAS' and not exists (
@@ -95,7 +111,7 @@ interface ClaimedRow {
 /** Those that are due, and those whose record has another target by now. */
 export async function claimAliases(db: Database, now: Date): Promise<ClaimedAlias[]> {
   const lookAt = new Date(now.getTime() + CLAIM_MS);
-  const { rows } = await asLook(db).query<ClaimedRow>({
+  const { rows } = await db.query<ClaimedRow>({
     text: `with due as (
         select a.workspace_id, a.domain_id, r.value, r.created_at, z.name, a.target = r.value as is_same from domains.alias_answers a
         join domains.dns_records r on r.workspace_id = a.workspace_id and r.domain_id = a.domain_id and r.type = 'ALIAS'

@@ -18,6 +18,7 @@ import {
   type AliasAddress,
   type AliasLook,
   type AliasProblem,
+  areAliasesDue,
   type ClaimedAlias,
   claimAliases,
   listTargets,
@@ -47,6 +48,7 @@ const LONGEST_CHAIN = 8;
 /** Those that are due, once; how many there were. */
 export async function refreshAliases(deps: AliasDependencies, signal?: AbortSignal): Promise<number> {
   const now = deps.clock.now();
+  if (!(await areAliasesDue(deps.db, now))) return 0;
   await matchAliases(deps.db, now);
   const due = await claimAliases(deps.db, now);
   const limit = pLimit(CONCURRENCY);

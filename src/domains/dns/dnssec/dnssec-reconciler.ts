@@ -1,5 +1,5 @@
 /** Carries out requests to switch DNSSEC on or off. Every replica runs one; leases keep them apart. */
-import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicWorker, SPARE_LOOK_MS } from '../../../kernel/periodic/periodic-worker.ts';
 import { advanceDnssec } from './advance-dnssec.ts';
 import type { DnssecContext } from './dnssec-step.ts';
 import { claimDueZone } from './dnssec-store.ts';
@@ -49,6 +49,7 @@ class Reconciler implements DnssecReconciler {
       name: 'dnssec',
       intervalMs: options.sweepIntervalMs ?? 5_000,
       store: context.db,
+      quietMs: SPARE_LOOK_MS,
       pass: async (signal) => void (await this.advanceDue(signal)),
       logger: context.logger,
     });

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { abortAfter, sleep } from '../../../kernel/clock/timers.ts';
 import type { Worker } from '../../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
-import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, SPARE_LOOK_MS } from '../../../kernel/periodic/periodic-worker.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
 import type { Vault } from '../../../kernel/vault/vault.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
@@ -44,6 +44,7 @@ export function createTelegramPolling(deps: PollingDependencies): Worker {
     name: 'telegram accounts',
     intervalMs: INTERVAL_MS,
     store: db,
+    quietMs: SPARE_LOOK_MS,
     logger,
     async pass() {
       if (polls.size >= MAX_ACCOUNTS) return;

@@ -6,7 +6,7 @@
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import type { Worker } from '../../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
-import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, SPARE_LOOK_MS } from '../../../kernel/periodic/periodic-worker.ts';
 import type { FollowedEvent } from '../follow-feed.ts';
 import { followStored } from '../stored-follower.ts';
 import { CHAIN_START, hashLink } from './link-hash.ts';
@@ -27,6 +27,7 @@ export function createEventSealer({ db, logger }: Dependencies): Worker {
     name: 'event sealer',
     intervalMs: INTERVAL_MS,
     store: db,
+    quietMs: SPARE_LOOK_MS,
     pass: (signal) => sealEvents({ db, logger }, signal),
     logger,
   });
