@@ -195,7 +195,7 @@ function workAtEach(
   deps: Dependencies,
   name: string,
   intervalMs: number,
-  work: (deps: Dependencies, zones: Zones, signal: AbortSignal) => Promise<void>,
+  work: (deps: Dependencies, zones: Zones, signal: AbortSignal) => Promise<number | undefined>,
 ) {
   const workers = zonesByRegistry(deps.registry).map(({ id, zones }) =>
     createPeriodicWorker({

@@ -2,6 +2,7 @@
 
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { splitDue } from '../../kernel/periodic/split-due.ts';
 import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import type { Zones } from '../registry/routing-registry.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';
@@ -13,13 +14,19 @@ const BATCH_SIZE = 20;
 const HOUR_MS = 3_600_000;
 
 /** Those of these zones that are due, once. Any number of processes may do so at a time. */
-export async function lookAfterAuthCodes(deps: Dependencies, zones: Zones, signal: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
-    if (signal.aborted) return;
+export async function lookAfterAuthCodes(
+  deps: Dependencies,
+  zones: Zones,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { due, nextInMs } = await listDue(deps, zones);
+  for (const { id, workspace_id: workspaceId } of due) {
+    if (signal.aborted) return undefined;
     const row = await claim(deps, workspaceId, id);
     if (row === undefined) continue;
     await (row.auth_code_wanted ? give(deps, row) : takeAway(deps, row));
   }
+  return nextInMs;
 }
 
 async function give(deps: Dependencies, row: DomainRow): Promise<void> {
@@ -65,16 +72,18 @@ async function takeAway(deps: Dependencies, row: DomainRow): Promise<void> {
     .execute();
 }
 
-function listDue({ clock, db }: Dependencies, zones: Zones) {
-  return systemDb(db)
+async function listDue({ clock, db }: Dependencies, zones: Zones) {
+  const now = clock.now();
+  const rows = await systemDb(db)
     .selectFrom('domains')
-    .select(['id', 'workspace_id'])
-    .where('auth_code_look_at', '<=', clock.now())
+    .select(['id', 'workspace_id', 'auth_code_look_at'])
+    .where('auth_code_look_at', 'is not', null)
     .where('state', '=', 'active')
     .where(isUnderZones(zones))
     .orderBy('auth_code_look_at')
     .limit(BATCH_SIZE)
     .execute();
+  return splitDue(rows, (row) => row.auth_code_look_at, now);
 }
 
 /** Undefined: another process has it. */

@@ -1,7 +1,9 @@
 /** Sends changes that wait, and the locks of new names, until the registry has made or refused them. */
+
 import { toUnicode } from 'tr46';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
+import { splitDue } from '../../kernel/periodic/split-due.ts';
 import type { Mailer } from '../mail/index.ts';
 import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
@@ -25,12 +27,18 @@ interface ResendDependencies extends ChangeDependencies {
 const BATCH_SIZE = 20;
 
 /** Those of these zones that are due, once. Any number of processes may do so at a time. */
-export async function resendChanges(deps: ResendDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
-    if (signal.aborted) return;
+export async function resendChanges(
+  deps: ResendDependencies,
+  zones: Zones,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { due, nextInMs } = await listDue(deps, zones);
+  for (const { id, workspace_id: workspaceId } of due) {
+    if (signal.aborted) return undefined;
     const row = await claim(deps, workspaceId, id);
     if (row !== undefined) await send(deps, row);
   }
+  return nextInMs;
 }
 
 async function send(deps: ResendDependencies, row: DomainRow): Promise<void> {
@@ -113,16 +121,18 @@ async function tellOwner(
   }
 }
 
-function listDue({ clock, db }: ResendDependencies, zones: Zones) {
-  return systemDb(db)
+async function listDue({ clock, db }: ResendDependencies, zones: Zones) {
+  const now = clock.now();
+  const rows = await systemDb(db)
     .selectFrom('domains')
-    .select(['id', 'workspace_id'])
-    .where('change_look_at', '<=', clock.now())
+    .select(['id', 'workspace_id', 'change_look_at'])
+    .where('change_look_at', 'is not', null)
     .where('state', '=', 'active')
     .where(isUnderZones(zones))
     .orderBy('change_look_at')
     .limit(BATCH_SIZE)
     .execute();
+  return splitDue(rows, (row) => row.change_look_at, now);
 }
 
 /** Undefined: another process has it. */

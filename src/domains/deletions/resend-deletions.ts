@@ -1,5 +1,7 @@
 /** Sends deletions again whose answer did not come, until the registry has taken or refused them. */
+
 import { toUnicode } from 'tr46';
+import { splitDue } from '../../kernel/periodic/split-due.ts';
 import type { Mailer } from '../mail/index.ts';
 import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
@@ -12,16 +14,22 @@ export type ResendDependencies = DeletionDependencies & { readonly mailer: Maile
 const BATCH_SIZE = 20;
 
 /** Those of these zones that are due, once. Any number of processes may do so at a time. */
-export async function resendDeletions(deps: ResendDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
-    if (signal.aborted) return;
+export async function resendDeletions(
+  deps: ResendDependencies,
+  zones: Zones,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { due, nextInMs } = await listDue(deps, zones);
+  for (const { id, workspace_id: workspaceId } of due) {
+    if (signal.aborted) return undefined;
     const row = await claim(deps, workspaceId, id);
     if (row === undefined) continue;
     const end = await sendDeletion(deps, row, { wasSentBefore: true });
     // The registry does not answer: the others would wait for it in vain.
-    if (end.kind === 'unknown') return;
+    if (end.kind === 'unknown') return undefined;
     await tellIfRefused(deps, row, end);
   }
+  return nextInMs;
 }
 
 /** To an owner who was answered that the deletion is pending. */
@@ -47,16 +55,18 @@ See GET /domains/${row.name}. A deletion can be asked for again: DELETE /domains
   }
 }
 
-function listDue({ db, clock }: ResendDependencies, zones: Zones) {
-  return systemDb(db)
+async function listDue({ db, clock }: ResendDependencies, zones: Zones) {
+  const now = clock.now();
+  const rows = await systemDb(db)
     .selectFrom('domains')
-    .select(['id', 'workspace_id'])
-    .where('deletion_look_at', '<=', clock.now())
+    .select(['id', 'workspace_id', 'deletion_look_at'])
+    .where('deletion_look_at', 'is not', null)
     .where('state', '=', 'active')
     .where(isUnderZones(zones))
     .orderBy('deletion_look_at')
     .limit(BATCH_SIZE)
     .execute();
+  return splitDue(rows, (row) => row.deletion_look_at, now);
 }
 
 /** Undefined: another process has it. */

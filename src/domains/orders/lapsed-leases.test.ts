@@ -24,7 +24,7 @@ async function placeOrder(name: string) {
     release: (minutes: number) =>
       updateOrder(db, id, ['pending'], { isLeased: false, nextLookAt: at(minutes), now: at(minutes) }),
     async isDue(minutes: number) {
-      const due = await listDueOrders(systemDb(service.db), at(minutes), undefined, 10_000);
+      const { due } = await listDueOrders(systemDb(service.db), at(minutes), undefined, 10_000);
       return due.some((order) => order.id === id);
     },
   };

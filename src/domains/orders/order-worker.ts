@@ -4,7 +4,7 @@
  */
 
 import pLimit from 'p-limit';
-import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicPass, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { noteBalance } from '../balances/index.ts';
 import { createDailyLooks } from '../daily-look/index.ts';
 import { announceTransfer, findDomainById, findOwner, syncDomain } from '../portfolio/index.ts';
@@ -49,7 +49,7 @@ export interface OrderWorker {
 
 export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): OrderWorker {
   const { logger, registry } = deps;
-  const createWorker = (name: string, pass: (signal: AbortSignal) => Promise<void>) =>
+  const createWorker = (name: string, pass: PeriodicPass) =>
     createPeriodicWorker({ name, intervalMs: sweepMs, store: deps.db, pass, logger });
   // One each: a registry that is away, slow, or takes few commands keeps no other waiting.
   const orders = zonesByRegistry(registry).map(({ id, zones }) =>
@@ -93,15 +93,20 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
   };
 }
 
-async function advanceDueOrders(deps: OrderDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
+async function advanceDueOrders(
+  deps: OrderDependencies,
+  zones: Zones,
+  signal: AbortSignal,
+): Promise<number | undefined> {
   const { db, clock, logger } = deps;
-  const due = await listDueOrders(systemDb(db), clock.now(), zones, BATCH_SIZE);
+  const { due, nextInMs } = await listDueOrders(systemDb(db), clock.now(), zones, BATCH_SIZE);
   await pLimit(CONCURRENCY).map(due, async ({ workspace_id: workspaceId, id }) => {
     if (signal.aborted) return;
     await withSignal(signal, () => leaseAndAdvanceOrder(deps, workspaceId, id)).catch((error: unknown) =>
       logger.error({ err: error, order: id }, 'an order could not be worked on; it is tried again later'),
     );
   });
+  return nextInMs;
 }
 
 /** Each message is applied before it is acknowledged: applying one again changes nothing. */

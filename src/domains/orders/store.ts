@@ -1,6 +1,8 @@
 /** Rows of orders. Every query of a caller is scoped to one workspace by the handle that it is given. */
+
 import { sql } from 'kysely';
 import { json } from '../../kernel/db/values.ts';
+import { type SplitDue, splitDue } from '../../kernel/periodic/split-due.ts';
 import { countLapsed, isFree } from '../lapsed-leases.ts';
 import { isUnderZones } from '../portfolio/index.ts';
 import type { HeldMark } from '../registry/registry.ts';
@@ -234,18 +236,19 @@ export async function listDueOrders(
   now: Date,
   zones: Zones,
   limit: number,
-): Promise<Pick<OrderRow, 'workspace_id' | 'id'>[]> {
-  const due = await db
+): Promise<SplitDue<Pick<OrderRow, 'workspace_id' | 'id'>>> {
+  const rows = await db
     .selectFrom('orders')
-    .select(['workspace_id', 'id', 'created_at'])
-    .where('next_look_at', '<=', now)
+    .select(['workspace_id', 'id', 'created_at', 'next_look_at'])
+    .where('next_look_at', 'is not', null)
     .where(isLive)
     .where(isUnderZones(zones))
     .where(isFree(LEASE, now))
     .orderBy('next_look_at')
     .limit(limit)
     .execute();
-  return due.sort((a, b) => a.created_at.getTime() - b.created_at.getTime());
+  const { due, nextInMs } = splitDue(rows, (row) => row.next_look_at, now);
+  return { due: due.sort((a, b) => a.created_at.getTime() - b.created_at.getTime()), nextInMs };
 }
 
 /** Orders that have failed, of every workspace, whose names are to be looked at again. */

@@ -30,18 +30,22 @@ interface HeldDuty {
   isKept(): Promise<boolean>;
 }
 
-/** Does it where it is due and nobody else does. After a pass that found nothing to do the next one is later, each time. */
+/**
+ * Does it where it is due and nobody else does. After a pass that found nothing to do the next one is later, each time. Resolves with the
+ * milliseconds until then, where it was done.
+ */
 export async function doDuty(
   { clock, db }: { readonly db: Executor; readonly clock: Clock },
   duty: DutyOf,
   work: Work,
-): Promise<void> {
+): Promise<number | undefined> {
   const store = systemDb(asLook(db));
   await makeOnce(db, duty, clock.now());
   const claimed = await claim(store, duty, clock.now());
-  if (claimed === undefined) return;
+  if (claimed === undefined) return undefined;
   let { until } = claimed;
   let isIdle = false;
+  let pauseMs = 0;
   const isKept = async () => {
     const now = clock.now();
     if (until.getTime() - now.getTime() > LEASE_MS / 2) return true;
@@ -54,10 +58,11 @@ export async function doDuty(
     isIdle = !(await work({ dueAt: claimed.dueAt, isKept }));
   } finally {
     const idleCount = isIdle ? claimed.idleCount + 1 : 0;
-    const pauseMs = isIdle ? backoffMs(idleCount, IDLE) : 0;
+    pauseMs = isIdle ? backoffMs(idleCount, IDLE) : 0;
     const dueAt = new Date(clock.now().getTime() + pauseMs);
     await save(store, duty, until, { lease_until: null, due_at: dueAt, idle_count: idleCount });
   }
+  return pauseMs;
 }
 
 /** The duties whose rows are there. */

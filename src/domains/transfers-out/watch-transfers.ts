@@ -1,4 +1,5 @@
 /** Looks at transfers of names to other registrars when they are due: sends decisions, asks the registry, and tells owners. */
+import { splitDue } from '../../kernel/periodic/split-due.ts';
 import type { Mailer } from '../mail/index.ts';
 import { type DomainRow, isUnderZones } from '../portfolio/index.ts';
 import { getRegistrant } from '../registrant.ts';
@@ -17,9 +18,14 @@ const BATCH_SIZE = 50;
 const CLAIM_MS = 300_000;
 
 /** Those of these zones that are due, once. Any number of processes may do so at a time. */
-export async function watchTransfers(deps: WatchDependencies, zones: Zones, signal: AbortSignal): Promise<void> {
-  for (const { id, workspace_id: workspaceId } of await listDue(deps, zones)) {
-    if (signal.aborted) return;
+export async function watchTransfers(
+  deps: WatchDependencies,
+  zones: Zones,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { due, nextInMs } = await listDue(deps, zones);
+  for (const { id, workspace_id: workspaceId } of due) {
+    if (signal.aborted) return undefined;
     const row = await claim(deps, workspaceId, id);
     if (row === undefined) continue;
     try {
@@ -27,9 +33,10 @@ export async function watchTransfers(deps: WatchDependencies, zones: Zones, sign
     } catch (error) {
       if (!(error instanceof RegistryUnavailable)) throw error;
       deps.logger.warn({ reason: error.message }, 'the registry cannot be asked about transfers now');
-      return;
+      return undefined;
     }
   }
+  return nextInMs;
 }
 
 async function look(deps: WatchDependencies, row: DomainRow): Promise<void> {
@@ -65,15 +72,17 @@ async function tellOwner({ clock, db, logger, mailer }: WatchDependencies, { id,
 }
 
 /** Also of a name that is gone by now, whose owner is still to be told. */
-function listDue({ clock, db }: WatchDependencies, zones: Zones) {
-  return systemDb(db)
+async function listDue({ clock, db }: WatchDependencies, zones: Zones) {
+  const now = clock.now();
+  const rows = await systemDb(db)
     .selectFrom('domains')
-    .select(['id', 'workspace_id'])
-    .where('transfer_out_look_at', '<=', clock.now())
+    .select(['id', 'workspace_id', 'transfer_out_look_at'])
+    .where('transfer_out_look_at', 'is not', null)
     .where(isUnderZones(zones))
     .orderBy('transfer_out_look_at')
     .limit(BATCH_SIZE)
     .execute();
+  return splitDue(rows, (row) => row.transfer_out_look_at, now);
 }
 
 /** Undefined: another process has it. */

@@ -18,7 +18,7 @@ export interface PeriodicWorkerOptions {
   /** From the end of a pass to the start of the next. Absent: a pass runs when the worker is woken, or to repeat one that failed. */
   readonly intervalMs?: number;
   /** One pass. The signal is aborted when the worker stops. */
-  readonly pass: (signal: AbortSignal) => Promise<PassResult>;
+  readonly pass: PeriodicPass;
   readonly logger?: PeriodicWorkerLogger | undefined;
   /** While nobody uses it the wait doubles after each pass, up to `quietMs`; the next use brings it back to the interval. */
   readonly store?: { readonly use: StoreUse };
@@ -30,9 +30,9 @@ export interface PeriodicWorkerOptions {
   readonly backoff?: Backoff;
 }
 
-/** When the next thing is due that is known of, in milliseconds: the next pass comes no later. */
+/** Resolves with the milliseconds until the next thing is due that it knows of, if any: the next pass comes no later. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most passes know of nothing, and say nothing.
-export type PassResult = number | undefined | void;
+export type PeriodicPass = (signal: AbortSignal) => Promise<number | undefined | void>;
 
 export interface PeriodicWorkerLogger {
   error(fields: object, message: string): void;

@@ -64,7 +64,6 @@ export async function serveRegistry(options: RegistryOptions): Promise<ServedReg
   const dueWork = createPeriodicWorker({
     name: 'simulated registry',
     intervalMs: DUE_INTERVAL_MS,
-    store: db,
     pass: async () => {
       await core.runDue();
       await outOfBand.runDue();

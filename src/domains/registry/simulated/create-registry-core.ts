@@ -166,12 +166,12 @@ export function createRegistryCore(options: RegistryCoreOptions): RegistryCore {
     moveDomain: ({ name, registrarId }) => runChange({ registrarId }, (context) => moveDomain(context, name)),
 
     async runDue() {
-      const names = await listDueNames(registryDb(db), clock.now(), DUE_BATCH);
+      const { due, nextInMs } = await listDueNames(registryDb(db), clock.now(), DUE_BATCH);
       let touched = 0;
       // One transaction a name: short, and none holds a lock while it waits for another.
-      for (const name of names)
+      for (const { name } of due)
         touched += await db.transaction((tx) => ageOne({ ...rules, db: registryDb(tx), now: clock.now() }, name));
-      return touched;
+      return { touched, nextInMs };
     },
   };
 }

@@ -1,6 +1,8 @@
 /** Rows of registered names, with what is linked to them. */
+
 import { type Selectable, sql } from 'kysely';
 import { json } from '../../../kernel/db/values.ts';
+import { type SplitDue, splitDue } from '../../../kernel/periodic/split-due.ts';
 import { type DomainState, nextDue } from './life-cycle.ts';
 import type { DomainContact } from './registry-core.ts';
 import type { PendingCommand, RegistryDb, RegistryTables, Stored, TradeRecord, TransferRecord } from './tables.ts';
@@ -53,9 +55,10 @@ export async function listRegistered(
   return rows.where('name', '=', sql<string>`any(${wanted}::text[])`).execute();
 }
 
-export async function listDueNames(db: RegistryDb, now: Date, limit: number): Promise<string[]> {
-  const due = db.selectFrom('registry_domains').select('name').where('due_at', '<=', now);
-  return (await due.orderBy('due_at').limit(limit).execute()).map(({ name }) => name);
+/** Names that something happens to by itself, those first to which it happens first. */
+export async function listDueNames(db: RegistryDb, now: Date, limit: number): Promise<SplitDue<{ name: string }>> {
+  const waiting = db.selectFrom('registry_domains').select(['name', 'due_at']).where('due_at', 'is not', null);
+  return splitDue(await waiting.orderBy('due_at').limit(limit).execute(), (row) => row.due_at, now);
 }
 
 /** False when the name is there already: of two at once one waits for the other and then sees it. */

@@ -435,6 +435,9 @@ export interface RegistryCore {
    */
   moveDomain(domain: { readonly name: string; readonly registrarId: string }): Promise<Reply<undefined>>;
 
-  /** Applies what is due by the clock; answers how many names it touched. Safe in any number of processes at once. */
-  runDue(): Promise<number>;
+  /**
+   * Applies what is due by the clock; answers how many names it touched, and in how many milliseconds the next is due. Safe in any number
+   * of processes at once.
+   */
+  runDue(): Promise<{ readonly touched: number; readonly nextInMs: number | undefined }>;
 }

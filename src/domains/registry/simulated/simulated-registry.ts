@@ -120,7 +120,7 @@ class SimulatedRegistry implements SingleRegistry {
       intervalMs: dueIntervalMs,
       store: db,
       quietMs: SPARE_LOOK_MS,
-      pass: async () => void (await this.#core.runDue()),
+      pass: async () => (await this.#core.runDue()).nextInMs,
       logger,
       startsAtOnce: false,
     });

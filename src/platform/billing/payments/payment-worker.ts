@@ -45,6 +45,7 @@ export function createPaymentWorker(deps: PaymentWorkerDependencies): PaymentWor
     pass: async (signal) => {
       await lookUpPayments(deps, signal);
       if (deps.drawsCredits) await reloadWallets(deps, signal);
+      return findNextLook(deps);
     },
     logger: deps.logger,
   });
@@ -73,6 +74,15 @@ async function lookUp(deps: PaymentWorkerDependencies, payment: Payment): Promis
   // However old the payment: its page may have been opened late.
   const settlement = settlementOfPage(payment, page);
   return settlement === undefined ? payment : deps.db.transaction((tx) => settle(tx, deps, payment, settlement));
+}
+
+/** Milliseconds until the next open payment is looked up. */
+async function findNextLook({ db, clock }: PaymentWorkerDependencies): Promise<number | undefined> {
+  const { rows } = await db.query<{ next_look_at: Date }>({
+    text: `select next_look_at from wallet_payments where state = 'open' order by next_look_at limit 1`,
+    values: [],
+  });
+  return rows[0] && rows[0].next_look_at.getTime() - clock.now().getTime();
 }
 
 async function claimDue({ db, clock }: PaymentWorkerDependencies): Promise<Payment[]> {
