@@ -108,6 +108,57 @@ test('a worker without an interval runs a pass when it is woken, and repeats one
   await worker.stop();
 });
 
+test('a pass that resolves with a wait is followed by one then, without an interval or before it is over', async () => {
+  for (const options of [{}, { intervalMs: 1_000 }]) {
+    const clock = createManualClock(new Date(0));
+    const begun: number[] = [];
+    const waits = [400, 5_000, undefined];
+    const worker = runWithClock(clock, () =>
+      createPeriodicWorker({
+        ...options,
+        name: 'test',
+        pass: async () => {
+          begun.push(clock.now().getTime());
+          return waits.shift();
+        },
+      }),
+    );
+    worker.start();
+    for (let step = 0; step < 100; step += 1) {
+      await settle();
+      clock.advance(100);
+    }
+    await settle();
+    const expected = options.intervalMs === undefined ? [0, 400, 5_400] : [0, 400, 1_400, 2_400, 3_400];
+    assert.deepEqual(begun.slice(0, 5), expected);
+    await worker.stop();
+  }
+});
+
+test('a pass that fails is repeated after the backoff, whatever wait the one before asked for', async () => {
+  const clock = createManualClock(new Date(0));
+  const begun: number[] = [];
+  const outcomes: (() => Promise<number>)[] = [async () => 100, fail, async () => 100];
+  const worker = runWithClock(clock, () =>
+    createPeriodicWorker({
+      name: 'test',
+      backoff: { firstMs: 2_000, longestMs: 2_000 },
+      pass: async () => {
+        begun.push(clock.now().getTime());
+        return outcomes.shift()?.();
+      },
+    }),
+  );
+  worker.start();
+  for (let step = 0; step < 50; step += 1) {
+    await settle();
+    clock.advance(100);
+  }
+  await settle();
+  assert.deepEqual(begun, [0, 100, 2_100, 2_200]);
+  await worker.stop();
+});
+
 test('starting twice starts once', async () => {
   const { worker, begun, advance } = createScene();
   worker.start();

@@ -5,7 +5,8 @@
  *                   │     ▲
  *                   └─────┘ woken meanwhile: one more pass at once
  *
- * Two passes of one worker never overlap. After a pass that failed the wait is longer, each time, up to a cap.
+ * Two passes of one worker never overlap. After a pass that failed the wait is longer, each time, up to a cap. A pass may ask for a
+ * shorter wait than the interval.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimer, type Timer } from '../clock/timers.ts';
@@ -14,10 +15,14 @@ import { type Backoff, backoffMs } from '../retry/backoff.ts';
 export interface PeriodicWorkerOptions {
   /** For the log: `orders`. */
   readonly name: string;
-  /** From the end of a pass to the start of the next. Absent: a pass runs when the worker is woken, or to repeat one that failed. */
+  /** From the end of a pass to the start of the next. Absent: a pass runs when the worker is woken, when the pass before asked for it, or to repeat one that failed. */
   readonly intervalMs?: number;
-  /** One pass. The signal is aborted when the worker stops. */
-  readonly pass: (signal: AbortSignal) => Promise<void>;
+  /**
+   * One pass. The signal is aborted when the worker stops. A pass may resolve with a number of milliseconds: the next one runs after that
+   * time at the latest.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most passes return nothing
+  readonly pass: (signal: AbortSignal) => Promise<number | void>;
   readonly logger?: PeriodicWorkerLogger | undefined;
   /** Whether `start` begins with a pass, or waits first, for the interval or a wake-up. Default true. */
   readonly startsAtOnce?: boolean;
@@ -58,6 +63,8 @@ class Worker implements PeriodicWorker {
   #failures = 0;
   #timer: Timer | undefined;
   #pass: Promise<void> | undefined;
+  /** The wait that the last pass asked for, in milliseconds. */
+  #askedWaitMs = Number.POSITIVE_INFINITY;
   /** Passes one after the other, until none is asked for any more. */
   #series: Promise<void> | undefined;
 
@@ -88,7 +95,9 @@ class Worker implements PeriodicWorker {
 
   runPass(): Promise<void> {
     const { pass } = this.#options;
-    this.#pass ??= this.#inOwnContext(async () => pass(this.#stopping.signal)).finally(() => {
+    this.#pass ??= this.#inOwnContext(async () => {
+      this.#askedWaitMs = (await pass(this.#stopping.signal)) ?? Number.POSITIVE_INFINITY;
+    }).finally(() => {
       this.#pass = undefined;
     });
     return this.#pass;
@@ -126,8 +135,9 @@ class Worker implements PeriodicWorker {
   }
 
   #nextWaitMs(): number | undefined {
-    if (this.#failures === 0) return this.#options.intervalMs;
-    return backoffMs(this.#failures, this.#backoff);
+    if (this.#failures > 0) return backoffMs(this.#failures, this.#backoff);
+    const waitMs = Math.min(this.#options.intervalMs ?? Number.POSITIVE_INFINITY, this.#askedWaitMs);
+    return Number.isFinite(waitMs) ? waitMs : undefined;
   }
 
   #setTimer(delayMs: number | undefined): void {
