@@ -265,8 +265,10 @@ test('another server watches one that begins a turn after a rest, takes nothing 
   await rest(other);
   await pass(other, 120);
   const smith = await makeSmith(server);
+  other.statements.length = 0;
   const runId = await smith.begin('Call the tool gate with {}');
   await eventually(() => tools.callsOf(runId)[0], 'the call runs');
+  await eventually(() => other.statements.some(isLook) || undefined, 'the other server is woken, at once');
   other.statements.length = 0;
   await eventually(async () => {
     await pass(server, 1);
