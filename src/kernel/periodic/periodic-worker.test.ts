@@ -186,6 +186,30 @@ test('a pass that knows when something is due is followed by one at that time, b
   await worker.stop();
 });
 
+test('a pass that fails is repeated after the backoff, whatever wait the one before asked for', async () => {
+  const clock = createManualClock(new Date(0));
+  const begun: number[] = [];
+  const outcomes: (() => Promise<number>)[] = [async () => 100, fail, async () => 100];
+  const worker = runWithClock(clock, () =>
+    createPeriodicWorker({
+      name: 'test',
+      backoff: { firstMs: 2_000, longestMs: 2_000 },
+      pass: async () => {
+        begun.push(clock.now().getTime());
+        return outcomes.shift()?.();
+      },
+    }),
+  );
+  worker.start();
+  for (let step = 0; step < 50; step += 1) {
+    await settle();
+    clock.advance(100);
+  }
+  await settle();
+  assert.deepEqual(begun, [0, 100, 2_100, 2_200]);
+  await worker.stop();
+});
+
 test('a worker that failed waits as it does after a failure, whether the store is used or not', async () => {
   const store = { use: new StoreUse() };
   const { worker, begun, outcomes, advance } = createScene({ store, backoff: { firstMs: 3_000, longestMs: 3_000 } });

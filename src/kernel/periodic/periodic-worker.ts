@@ -5,7 +5,8 @@
  *                   │     ▲
  *                   └─────┘ woken meanwhile: one more pass at once
  *
- * Two passes of one worker never overlap. After a pass that failed the wait is longer, each time, up to a cap.
+ * Two passes of one worker never overlap. After a pass that failed the wait is longer, each time, up to a cap. A pass may ask for a
+ * shorter wait than the interval.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimer, type Timer } from '../clock/timers.ts';
@@ -15,7 +16,7 @@ import { type Backoff, backoffMs } from '../retry/backoff.ts';
 export interface PeriodicWorkerOptions {
   /** For the log: `orders`. */
   readonly name: string;
-  /** From the end of a pass to the start of the next. Absent: a pass runs when the worker is woken, or to repeat one that failed. */
+  /** From the end of a pass to the start of the next. Absent: a pass runs when the worker is woken, when the one before says so, or to repeat one that failed. */
   readonly intervalMs?: number;
   /** One pass. The signal is aborted when the worker stops. */
   readonly pass: PeriodicPass;

@@ -16,7 +16,7 @@ import type { TurnFiles } from './input/attached-files.ts';
 import type { TurnSkills } from './input/turn-skills.ts';
 import { type Admission, createAdmissionControl } from './replica/admission.ts';
 import { takeHandedOver } from './replica/hand-over.ts';
-import { createHeartbeat, createReplicaCleanup } from './replica/heartbeat.ts';
+import { createHeartbeat, createReplicaCleanup, type Heartbeat } from './replica/heartbeat.ts';
 import { createHeldQuestions } from './replica/held-questions.ts';
 import { createPauseLeaver } from './replica/leave-pauses.ts';
 import { createTakeover } from './replica/takeover.ts';
@@ -72,6 +72,8 @@ export interface RunPlace {
 export interface Engine {
   readonly replicaId: string;
   readonly db: Database;
+  /** The lease under which runs are stored as this replica's: each statement that does so is work `during` it. */
+  readonly heartbeat: Pick<Heartbeat, 'during'>;
   /** Starts and steps of the turns that this replica executes. */
   readonly turns: TurnWriter;
   readonly models: ModelOpener;
@@ -123,12 +125,20 @@ export function createEngine(deps: EngineDependencies): Engine {
   const writer = createTimelineWriter({ db, signals, logger, liveTurns: () => live.values() });
   const timeline = { db, signals, findLive: (runId: string) => live.get(runId), draining: draining.signal };
   const places = createAdmissionControl(deps.runsInFlightPerProject, draining.signal);
-  const heartbeat = createHeartbeat(db, replicaId, logger);
+  const heartbeat = createHeartbeat({
+    db,
+    logger,
+    replicaId,
+    holdsTurns: () => live.size > 0 || held.holdsAny(),
+    onActive: () => void signals.announceActive(replicaId),
+    onLostTurn: () => takeover.wake(),
+  });
   const cleanup = createReplicaCleanup(db, logger);
   const takeover = createTakeover({
     db,
     logger,
     replicaId,
+    heartbeat,
     listLive: () => live.keys(),
     execute,
     announce: signals.announce,
@@ -140,7 +150,7 @@ export function createEngine(deps: EngineDependencies): Engine {
     logger,
     announce: signals.announce,
     async onResumed({ project_id: projectId, run_id: runId }, executing) {
-      if (executing === null) takeover.wake();
+      if (executing === null) await findExecutor();
       else await handOver({ replicaId: executing, projectId, runId });
     },
   });
@@ -151,6 +161,7 @@ export function createEngine(deps: EngineDependencies): Engine {
   return {
     replicaId,
     db,
+    heartbeat,
     turns,
     models: deps.models,
     schemas: deps.schemas,
@@ -169,6 +180,9 @@ export function createEngine(deps: EngineDependencies): Engine {
           held.wake();
         },
         onOrphans: () => takeover.wake(),
+        onActive(active) {
+          if (active !== replicaId) takeover.wake();
+        },
         onHandOver: takeOver,
       });
       writer.start();
@@ -247,9 +261,16 @@ export function createEngine(deps: EngineDependencies): Engine {
     else await signals.handOver(run);
   }
 
+  /** For a run that goes on and names no replica: this one, or another while this one drains. */
+  async function findExecutor(): Promise<void> {
+    if (draining.signal.aborted) await signals.announceOrphans();
+    else takeover.wake();
+  }
+
   function takeOver(run: HandedOverRun): void {
     const found = (runId: string) => live.get(runId);
-    takeHandedOver({ db, replicaId, findLive: found, execute }, run).catch((error: unknown) => {
+    const takeRun = () => takeHandedOver({ db, replicaId, findLive: found, execute }, run);
+    heartbeat.during(takeRun).catch((error: unknown) => {
       logger.warn({ err: error, runId: run.runId }, 'a run that was handed over is taken up later');
     });
   }

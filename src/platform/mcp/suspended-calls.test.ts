@@ -43,10 +43,10 @@ async function ask(t: TestContext, eventIds: boolean, { times = 1, leaves = fals
   });
   await eventually(async () => {
     const { rows } = await b.db.query({
-      text: `select from replicas where heartbeat_at > now() - interval '3 seconds' and not leaving`,
+      text: `select from replicas where (resting or heartbeat_at > now() - interval '3 seconds') and not leaving`,
     });
     return rows.length >= 2 ? true : undefined;
-  }, 'both servers beat');
+  }, 'both servers beat or rest');
   const onB = await makeSmith(b);
   const put = await onB.project.put('/v1/tenant/mcp/peer', { url: server.url });
   assert.equal(put.status, 201, put.text);

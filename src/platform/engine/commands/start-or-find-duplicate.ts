@@ -27,14 +27,14 @@ export interface StartedWith {
 
 /** Throws `conversation_locked`, `idempotency_key_reused`, `payload_too_large` and, for a fork, `replay_unsupported`. */
 export async function startOrFindDuplicate(
-  { db, turns }: Pick<Engine, 'db' | 'turns'>,
+  { db, turns, heartbeat }: Pick<Engine, 'db' | 'turns' | 'heartbeat'>,
   turn: NewTurn,
   started: StartedWith,
 ): Promise<TurnStart | { duplicate: ClaimedTurn }> {
   const isAlone = started.fork === undefined && started.inline.length === 0;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await (isAlone ? turns.start(turn) : startTogether(db, turn, started));
+      return await heartbeat.during(() => (isAlone ? turns.start(turn) : startTogether(db, turn, started)));
     } catch (error) {
       const keyTaken = isUniqueViolation(error, 'idempotency_keys_pkey');
       const turnTaken = isUniqueViolation(error, 'messages_pkey');

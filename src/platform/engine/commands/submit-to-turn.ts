@@ -61,7 +61,9 @@ export async function submitToTurn(
     // Before the transaction: the refusal is told on the feed.
     await engine.credits.checkProject(run.projectId);
     const answers = await checkAnswers(engine, run, submissions);
-    const { row, turn } = await engine.db.transaction((tx) => record(engine, tx, run, answers, actor, submitting));
+    const { row, turn } = await engine.heartbeat.during(() =>
+      engine.db.transaction((tx) => record(engine, tx, run, answers, actor, submitting)),
+    );
     const buffered = submitting.buffered === true;
     const isOurs = row.status === 'in_progress' && row.replica_id === engine.replicaId;
     const live = isOurs

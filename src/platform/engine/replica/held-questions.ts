@@ -15,6 +15,8 @@ interface RunKey {
 }
 
 export interface HeldQuestions extends PeriodicWorker {
+  /** Whether calls are held open. */
+  holdsAny(): boolean;
   /** The question stands in the store. */
   add(run: RunKey, approvalId: string, hold: QuestionHold): void;
   /** The run has ended: what is held for it is let go. */
@@ -28,7 +30,7 @@ export interface HeldQuestionDependencies {
   readonly onClosable: () => void;
 }
 
-/** Looks every LOOK_MS, while it holds something, for runs that have ended elsewhere. */
+/** Checks every LOOK_MS, while it holds something, for runs that have ended elsewhere. */
 export function createHeldQuestions({ db, logger, onClosable }: HeldQuestionDependencies): HeldQuestions {
   const runs = new Map<string, { readonly projectId: string; readonly holds: Set<QuestionHold> }>();
 
@@ -50,22 +52,25 @@ export function createHeldQuestions({ db, logger, onClosable }: HeldQuestionDepe
 
   const worker = createPeriodicWorker({
     name: 'held questions',
-    intervalMs: LOOK_MS,
+    startsAtOnce: false,
     logger,
     async pass() {
-      if (runs.size === 0) return;
+      if (runs.size === 0) return undefined;
       const held = [...runs].map(([runId, { projectId }]) => ({ runId, projectId }));
       for (const runId of await findEnded(db, held)) endRun(runId);
+      return runs.size === 0 ? undefined : LOOK_MS;
     },
   });
   return {
     ...{ start: () => worker.start(), wake: () => worker.wake() },
     ...{ runPass: () => worker.runPass(), stop: () => worker.stop() },
     endRun,
+    holdsAny: () => runs.size > 0,
     add(run, approvalId, hold) {
       const found = runs.get(run.runId) ?? { projectId: run.projectId, holds: new Set() };
       found.holds.add(hold);
       runs.set(run.runId, found);
+      if (runs.size === 1 && found.holds.size === 1) worker.wake();
       void hold.over
         .then(() => close(run, approvalId))
         .catch((error: unknown) => {

@@ -54,6 +54,7 @@ async function abandonRun(abandoned: Abandoned): Promise<{ smith: TestSmith; run
       values: [...ids, interruptedBy.length + 1, replicaId, interruptedBy, alone],
     });
   });
+  await db.notify('run_orphans', '');
   return { smith, runId: run.id };
 }
 
@@ -65,12 +66,17 @@ async function interruptedBy(runId: string): Promise<string[] | null> {
   return rows[0]?.interrupted_by ?? null;
 }
 
-async function withReplicas(ids: readonly string[], leaving: string, work: () => Promise<void>): Promise<void> {
+async function withReplicas(
+  ids: readonly string[],
+  state: { readonly leaving?: boolean; readonly resting?: boolean },
+  work: () => Promise<void>,
+): Promise<void> {
+  const { leaving = false, resting = false } = state;
   const { db } = platform;
   await db.query({
-    text: `insert into replicas (id, heartbeat_at, leaving)
-           select id, now() - interval '10 seconds', ${leaving} from unnest($1::text[]) id`,
-    values: [ids],
+    text: `insert into replicas (id, heartbeat_at, leaving, resting)
+           select id, now() - interval '10 seconds', $2, $3 from unnest($1::text[]) id`,
+    values: [ids, leaving, resting],
   });
   try {
     await work();
@@ -126,7 +132,7 @@ test('a turn that has completed a step since it was taken over begins to be coun
 
 test('a turn that was interrupted twice while other replicas end, too, is not blamed but waits for calm', async () => {
   const ends = ['rep_ending', 'rep_last'];
-  await withReplicas(ends, 'false', async () => {
+  await withReplicas(ends, {}, async () => {
     const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true, replicaId: 'rep_last' });
     // Suspects are taken over one after the other: this one had its chance before the next was through.
     const { smith: other, runId: otherRun } = await abandonRun({});
@@ -142,7 +148,7 @@ test('a turn that was interrupted twice while other replicas end, too, is not bl
 });
 
 test('a turn that waits for calm is cancelled all the same, and does not wait for ever', async () => {
-  await withReplicas(['rep_ending'], 'false', async () => {
+  await withReplicas(['rep_ending'], {}, async () => {
     const cancelled = await abandonRun({ interruptedBy: ['rep_first'] });
     await cancelled.smith.cancel(cancelled.runId);
     assert.equal((await cancelled.smith.settled(cancelled.runId)).status, 'cancelled');
@@ -156,7 +162,7 @@ test('a turn that waits for calm is cancelled all the same, and does not wait fo
 });
 
 test('a turn whose replica was stopping in order is not counted', async () => {
-  await withReplicas(['rep_stopping'], 'true', async () => {
+  await withReplicas(['rep_stopping'], { leaving: true }, async () => {
     const { smith, runId } = await abandonRun({
       interruptedBy: ['rep_first'],
       alone: true,
@@ -164,6 +170,22 @@ test('a turn whose replica was stopping in order is not counted', async () => {
     });
     assert.equal((await smith.settled(runId)).status, 'completed');
     assert.deepEqual(await interruptedBy(runId), ['rep_first']);
+  });
+});
+
+test('a turn that a resting replica left behind is not counted', async () => {
+  await withReplicas(['rep_resting'], { resting: true }, async () => {
+    const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true, replicaId: 'rep_resting' });
+    assert.equal((await smith.settled(runId)).status, 'completed');
+    assert.deepEqual(await interruptedBy(runId), ['rep_first']);
+  });
+});
+
+test('a replica that was killed while it rested is no sign that something else than the turn ends replicas', async () => {
+  await withReplicas(['rep_resting'], { resting: true }, async () => {
+    const { smith, runId } = await abandonRun({ interruptedBy: ['rep_first'], alone: true });
+    const run = await smith.settled(runId);
+    assert.deepEqual([run.status, run.error?.code], ['failed', 'run_failed']);
   });
 });
 

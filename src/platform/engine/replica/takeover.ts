@@ -1,6 +1,11 @@
 /**
  * Takes over turns whose replica died or released them, and goes on with them from what was committed.
  *
+ * One statement looks for them, every HEARTBEAT_MS while there is something to watch: other replicas that send heartbeats, turns of this
+ * replica that it does not execute, suspects that wait. Otherwise the wait doubles up to LONGEST_WAIT_MS, so that an idle server asks for
+ * next to nothing; a wake-up (turns were released, a replica has begun to beat) brings the next look forward, and one that is lost
+ * costs LONGEST_WAIT_MS.
+ *
  * Turns of a replica that died are suspects: one of them may be what it died of. They are taken over one at a time, each on
  * trial (trial.ts), and the next once that one has shown a sign of life; after ALONE_FIRST of them the rest together. One
  * that is to blame is set aside (set-aside.ts).
@@ -9,12 +14,21 @@ import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import type { Execution } from '../execution/start-execution.ts';
-import { ADOPT_AT_ONCE, adoptReleased, adoptSuspects, endTrial, type Suspect } from '../store/orphans.ts';
+import {
+  ADOPT_AT_ONCE,
+  adoptReleased,
+  adoptSuspects,
+  endTrial,
+  findTakeoverNeed,
+  type Suspect,
+  type TakeoverNeed,
+} from '../store/orphans.ts';
 import { HEARTBEAT_MS } from '../store/replica.ts';
 import { loadTurn, seqAfterRestart } from '../store/resume-turn.ts';
 import { type RunRow, turnKeyOf } from '../store/run-row.ts';
 import type { LiveTurn } from '../timeline/live-turn.ts';
 import { TurnStopped } from '../turn.ts';
+import type { Heartbeat } from './heartbeat.ts';
 import { judgeSuspect, setAside } from './set-aside.ts';
 import { waitForTrial } from './trial.ts';
 
@@ -22,6 +36,8 @@ export interface TakeoverDependencies {
   readonly db: Database;
   readonly logger: Logger;
   readonly replicaId: string;
+  /** The lease under which turns are taken. */
+  readonly heartbeat: Pick<Heartbeat, 'during'>;
   /** The runs that this replica executes. */
   readonly listLive: () => Iterable<string>;
   readonly execute: (execution: Execution) => LiveTurn;
@@ -37,13 +53,13 @@ export interface TakeoverDependencies {
 
 /** Suspects that are tried one at a time before the rest is taken over together: it is seconds that they wait. */
 const ALONE_FIRST = 8;
+/** While there is nothing to watch: how late a turn is taken over whose wake-up was lost. */
+const LONGEST_WAIT_MS = 30_000;
 
-/** Looks for such turns every HEARTBEAT_MS, and when it is woken. */
 export function createTakeover(deps: TakeoverDependencies): PeriodicWorker {
   const takeover = new Takeover(deps, () => worker.wake());
   const worker = createPeriodicWorker({
     name: 'takeover',
-    intervalMs: HEARTBEAT_MS,
     backoff: { firstMs: HEARTBEAT_MS, longestMs: HEARTBEAT_MS },
     logger: deps.logger,
     pass: () => takeover.pass(),
@@ -57,13 +73,30 @@ class Takeover {
   #isOnTrial = false;
   /** Since there were none left. */
   #trials = 0;
+  #waitMs = HEARTBEAT_MS;
 
   constructor(deps: TakeoverDependencies, onTrialOver: () => void) {
     this.#deps = deps;
     this.#onTrialOver = onTrialOver;
   }
 
-  async pass(): Promise<void> {
+  /** Resolves with the wait until the next one. While this replica drains, it takes no turns, and nothing is to be watched. */
+  async pass(): Promise<number | undefined> {
+    const { db, replicaId, listLive, heartbeat, draining } = this.#deps;
+    if (draining.aborted) return undefined;
+    const need = await findTakeoverNeed(db, replicaId, [...listLive()]);
+    if (need.hasOrphans) await heartbeat.during(() => this.#takeOver());
+    else if (!this.#isOnTrial) this.#trials = 0;
+    return this.#nextWaitMs(need);
+  }
+
+  #nextWaitMs({ hasOrphans, hasLostTurns, othersBeat }: TakeoverNeed): number {
+    const watches = hasOrphans || hasLostTurns || othersBeat;
+    this.#waitMs = watches ? HEARTBEAT_MS : Math.min(2 * this.#waitMs, LONGEST_WAIT_MS);
+    return this.#waitMs;
+  }
+
+  async #takeOver(): Promise<void> {
     const { db, replicaId, listLive } = this.#deps;
     await this.#takeOverAll(() => adoptReleased(db, replicaId, [...listLive()]));
     if (this.#isOnTrial) return;

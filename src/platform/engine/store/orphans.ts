@@ -23,9 +23,53 @@ const CALM = '1 minute';
 const LONGEST_WAIT = '15 minutes';
 
 const LAPSED = `p.heartbeat_at <= now() - interval '${LEASE_SECONDS} seconds'`;
+/** What such a replica leaves behind was not under way when it ended. */
+const STOPPED = '(p.leaving or p.resting)';
+
+/** What a replica that looks for turns to take over learns. */
+export interface TakeoverNeed {
+  /** Turns that nobody executes: what `adoptReleased` and `adoptSuspects` take, and suspects that wait. */
+  readonly hasOrphans: boolean;
+  /** The store has turns of this replica that it does not execute. They are orphans once they are older than a start takes. */
+  readonly hasLostTurns: boolean;
+  /** Other replicas hold something: their turns are orphans once they fall silent. */
+  readonly othersBeat: boolean;
+}
+
+/** Reads, and takes nothing: a replica takes turns only while it sends heartbeats. `executing`: as of `adoptReleased`. */
+export async function findTakeoverNeed(
+  db: Executor,
+  replicaId: string,
+  executing: readonly string[],
+): Promise<TakeoverNeed> {
+  const { rows } = await db.query<{ has_orphans: boolean; has_lost_turns: boolean; others_beat: boolean }>({
+    text: `
+      with run as materialized (
+        select r.replica_id, r.updated_at from runs r
+        where r.status = 'in_progress' and (r.replica_id is distinct from $1 or r.id <> all ($2))
+      )
+      select
+        exists (
+          select from run left join replicas p on p.id = run.replica_id
+          where case
+            when run.replica_id = $1 then run.updated_at < now() - interval '${ABANDONED_SECONDS} seconds'
+            else p.id is null or ${LAPSED}
+            end
+        ) as has_orphans,
+        exists (select from run where run.replica_id = $1) as has_lost_turns,
+        exists (select from replicas p where p.id <> $1 and not p.resting and not (${LAPSED})) as others_beat`,
+    values: [replicaId, executing],
+  });
+  const [row] = rows;
+  return {
+    hasOrphans: row?.has_orphans === true,
+    hasLostTurns: row?.has_lost_turns === true,
+    othersBeat: row?.others_beat === true,
+  };
+}
 
 /**
- * Takes over turns that were left in order: that their replica has released, or that it left behind while it stopped, and
+ * Takes over turns that were left in order: that their replica has released, or that it left behind while it stopped or rested, and
  * this replica's own where the store failed to take a step (`executing` names the others).
  */
 export async function adoptReleased(db: Database, replicaId: string, executing: readonly string[]): Promise<RunRow[]> {
@@ -36,7 +80,7 @@ export async function adoptReleased(db: Database, replicaId: string, executing: 
         where r.status = 'in_progress' and case
           when r.replica_id is null then true
           when r.replica_id = $1 then r.updated_at < now() - interval '${ABANDONED_SECONDS} seconds' and r.id <> all ($2)
-          else exists (select 1 from replicas p where p.id = r.replica_id and p.leaving and ${LAPSED})
+          else exists (select 1 from replicas p where p.id = r.replica_id and ${STOPPED} and ${LAPSED})
           end
         limit ${ADOPT_AT_ONCE}
         for update of r skip locked
@@ -69,7 +113,7 @@ export async function adoptSuspects(db: Database, replicaId: string, alone: bool
     text: `
       with ended as (
         select p.id, p.heartbeat_at from replicas p
-        where p.id <> $1 and not p.leaving and not p.explained and ${LAPSED}
+        where p.id <> $1 and not ${STOPPED} and not p.explained and ${LAPSED}
       ), suspect as (
         select r.project_id, r.id, steps.done, coalesce(r.trial_attempt = r.attempt, false) as was_alone,
           counted.interrupted_by, others.ended as others_ended
@@ -88,7 +132,7 @@ export async function adoptSuspects(db: Database, replicaId: string, alone: bool
           ) as ended
         ) others
         where r.status = 'in_progress' and r.replica_id <> $1 and ($2 or r.interrupted_by is null)
-          and not exists (select 1 from replicas p where p.id = r.replica_id and (p.leaving or not ${LAPSED}))
+          and not exists (select 1 from replicas p where p.id = r.replica_id and (${STOPPED} or not ${LAPSED}))
           and not (
             cardinality(counted.interrupted_by) >= ${WAITS_FROM_ENDS}
             and (others.ended or coalesce(r.trial_attempt <> r.attempt, true))

@@ -7,12 +7,12 @@ describeOnEachStore('whether replicas keep ending', {}, (current) => {
   async function addReplica(
     id: string,
     silentSeconds: number,
-    { leaving = false, explained = false } = {},
+    { leaving = false, explained = false, resting = false } = {},
   ): Promise<void> {
     await current().db.query({
-      text: `insert into replicas (id, heartbeat_at, leaving, explained)
-             values ($1, now() - make_interval(secs => $2), $3, $4)`,
-      values: [id, silentSeconds, leaving, explained],
+      text: `insert into replicas (id, heartbeat_at, leaving, explained, resting)
+             values ($1, now() - make_interval(secs => $2), $3, $4, $5)`,
+      values: [id, silentSeconds, leaving, explained, resting],
     });
   }
 
@@ -32,6 +32,7 @@ describeOnEachStore('whether replicas keep ending', {}, (current) => {
     ['whose end was earlier', 70, {}],
     ['that stopped in order', 10, { leaving: true }],
     ['that a turn ended', 10, { explained: true }],
+    ['that were killed while they rested', 10, { resting: true }],
   ] as const) {
     it(`those ${what} do not count`, async () => {
       await addReplica('rep_1', 10);

@@ -1,6 +1,9 @@
 /**
  * Leases. A replica (server process) that executes turns sends one heartbeat a second for all of them. A turn whose
  * replica has sent none for LEASE_SECONDS, or has released it, is taken over by the replica that asks first (orphans.ts).
+ *
+ * A replica that holds nothing rests (`resting`): its row goes without heartbeats, and its silence means nothing. One that is killed
+ * while it rests has not ended abruptly, as nothing ended with it. Its first heartbeat ends the rest.
  */
 import type { Database, Executor } from '../../../kernel/db/database.ts';
 
@@ -9,6 +12,7 @@ export const LEASE_SECONDS = 5;
 /** Rows of replicas that have been silent for so long are removed. */
 const REMOVE_AFTER = '1 hour';
 
+/** The replica rests until its first heartbeat. */
 export async function registerReplica(db: Database, replicaId: string): Promise<void> {
   // One process at a time owns an embedded store: the others are dead, and their leases need not run out.
   if (db.kind === 'embedded') {
@@ -19,21 +23,39 @@ export async function registerReplica(db: Database, replicaId: string): Promise<
       values: [replicaId],
     });
   }
-  await sendHeartbeat(db, replicaId);
+  await db.query({
+    text: 'insert into replicas (id, resting) values ($1, true) on conflict (id) do nothing',
+    values: [replicaId],
+  });
 }
 
 export async function sendHeartbeat(db: Database, replicaId: string): Promise<void> {
   await db.query({
     text: `
       insert into replicas (id) values ($1)
-      on conflict (id) do update set heartbeat_at = now()`,
+      on conflict (id) do update set heartbeat_at = now(), resting = false`,
     values: [replicaId],
   });
 }
 
+/** The last heartbeat before a rest. False, and nothing is written, while the store has a turn of this replica. */
+export async function restReplica(db: Database, replicaId: string): Promise<boolean> {
+  const { rowCount } = await db.query({
+    text: `
+      update replicas set heartbeat_at = now(), resting = true
+      where id = $1 and not exists (select from runs where replica_id = $1 and status = 'in_progress')`,
+    values: [replicaId],
+  });
+  return rowCount > 0;
+}
+
 /** From here on the replica stops in order: its end, also one that comes before it is through, is no abrupt one. */
 export async function beginLeaving(db: Database, replicaId: string): Promise<void> {
-  await db.query({ text: 'update replicas set leaving = true where id = $1', values: [replicaId] });
+  await db.query({
+    // The row of one that rested for long may have been removed.
+    text: 'insert into replicas (id, leaving) values ($1, true) on conflict (id) do update set leaving = true',
+    values: [replicaId],
+  });
 }
 
 /** Gives up the lease of every turn, so that another replica takes them over at once. Returns how many there were. */
@@ -46,7 +68,7 @@ export async function releaseTurns(db: Database, replicaId: string): Promise<num
   return rowCount;
 }
 
-/** The first of these replicas that takes turns. */
+/** The first of these replicas that takes turns. A replica that rests is none: whoever is asked here holds questions, and so beats. */
 export async function findWorkingReplica(db: Executor, ids: readonly string[]): Promise<string | undefined> {
   if (ids.length === 0) return undefined;
   const { rows } = await db.query<{ id: string }>({
@@ -65,7 +87,7 @@ export async function replicasKeepEnding(db: Executor): Promise<boolean> {
     text: `
       select count(*) > 1 as keep_ending from replicas
       where not leaving and not explained
-        and heartbeat_at between now() - interval '1 minute' and now() - interval '${LEASE_SECONDS} seconds'`,
+        and not resting and heartbeat_at between now() - interval '1 minute' and now() - interval '${LEASE_SECONDS} seconds'`,
     values: [],
   });
   return rows[0]?.keep_ending === true;

@@ -38,6 +38,7 @@ async function abandonRun({ attempt, pauses }: { attempt: number; pauses: number
       values: [...ids, attempt],
     });
   });
+  await db.notify('run_orphans', '');
   return { smith, runId: run.id };
 }
 

@@ -4,7 +4,7 @@ import { describeOnEachStore } from '../../../../test/support/database.ts';
 import { createRunSignals, type RunSignals } from './run-signals.ts';
 
 const TIMEOUT_MS = 60_000;
-const HANDLERS = { onCancel: () => {}, onOrphans: () => {}, onHandOver: () => {} };
+const HANDLERS = { onCancel: () => {}, onOrphans: () => {}, onActive: () => {}, onHandOver: () => {} };
 
 describeOnEachStore('changes of runs', {}, (current) => {
   async function start(): Promise<RunSignals> {

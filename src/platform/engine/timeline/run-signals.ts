@@ -1,6 +1,6 @@
 /**
- * Wake-ups about runs, within this replica and between replicas: "this run has changed", "cancel this run" and "this run is
- * that replica's to execute". Hints only; whoever is woken reads the rows.
+ * Wake-ups about runs, within this replica and between replicas: "this run has changed", "cancel this run", "this run is
+ * that replica's to execute" and "this replica holds turns". Hints only; whoever is woken reads the rows.
  */
 import { setTimer, sleep } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
@@ -15,6 +15,7 @@ const CHANGES_CHANNEL = 'run_changes';
 const CANCEL_CHANNEL = 'run_cancel';
 const ORPHAN_CHANNEL = 'run_orphans';
 const HAND_OVER_CHANNEL = 'run_hand_over';
+const ACTIVE_CHANNEL = 'replicas_active';
 /** Keeps a message under the limit of a notification. */
 const IDS_PER_MESSAGE = 200;
 /**
@@ -27,6 +28,8 @@ export interface RunSignals {
   start(handlers: {
     onCancel: (runId: string) => void;
     onOrphans: () => void;
+    /** Of this replica as well; undefined: wake-ups may have been missed. */
+    onActive: (replicaId: string | undefined) => void;
     onHandOver: (run: HandedOverRun) => void;
   }): Promise<void>;
   /** Tells every replica that these runs have changed. Does not wait. */
@@ -35,6 +38,8 @@ export interface RunSignals {
   requestCancel(runId: string): Promise<void>;
   handOver(run: HandedOverRun): Promise<void>;
   announceOrphans(): Promise<void>;
+  /** Tells every replica that this one sends heartbeats after a rest. */
+  announceActive(replicaId: string): Promise<void>;
   /** Remembers the run's changes from now on, until it is closed. Opened before a read, it misses none behind the read. */
   watch(runId: string): RunWatch;
   stop(): Promise<void>;
@@ -59,10 +64,11 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
     for (const runId of watches.keys()) wake(runId);
   };
   return {
-    async start({ onCancel, onOrphans, onHandOver }) {
+    async start({ onCancel, onOrphans, onActive, onHandOver }) {
       stops.push(await db.listen(CHANGES_CHANNEL, (payload) => payload.split(',').forEach(wake), wakeAll));
       stops.push(await db.listen(CANCEL_CHANNEL, onCancel));
       stops.push(await db.listen(ORPHAN_CHANNEL, onOrphans, onOrphans));
+      stops.push(await db.listen(ACTIVE_CHANNEL, onActive, () => onActive(undefined)));
       stops.push(
         await db.listen(HAND_OVER_CHANNEL, (payload) => {
           const [replicaId = '', projectId = '', runId = ''] = payload.split(' ');
@@ -80,6 +86,7 @@ export function createRunSignals(db: Database, onError: (error: unknown) => void
     handOver: ({ replicaId, projectId, runId }) =>
       db.notify(HAND_OVER_CHANNEL, `${replicaId} ${projectId} ${runId}`).catch(onError),
     announceOrphans: () => db.notify(ORPHAN_CHANNEL, ''),
+    announceActive: (replicaId) => db.notify(ACTIVE_CHANNEL, replicaId).catch(onError),
     watch(runId) {
       const set = watches.get(runId) ?? new Set();
       watches.set(runId, set);

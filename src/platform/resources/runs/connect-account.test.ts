@@ -81,6 +81,7 @@ test('a call that finds an account leaves no wait behind, though a replica has e
     values,
   });
   await platform.db.query({ text: `update runs set status = 'in_progress', replica_id = null where id = $1`, values });
+  await platform.db.notify('run_orphans', '');
   assert.equal((await ended(smith, paused.id)).status, 'completed');
   assert.equal(await countWaits(paused.id), 0);
 });
