@@ -312,6 +312,7 @@ export const OWN_TIMERS: Readonly<Record<string, string>> = {
   'src/kernel/jobs/boss-clock.ts': 'it gives that clock to pg-boss, whose port has these names',
   'src/kernel/child-process/spawner-program.ts': 'the program of a child process, which loads next to nothing',
   'src/kernel/child-process/watch-parent.js': 'a thread of a child process, which loads nothing',
+  'src/kernel/event-loop/activity.ts': 'it measures what the event loop has computed since it last looked',
   'src/kernel/event-loop/watch-thread.ts': 'a thread of its own, which gets its source as text',
   'src/kernel/event-loop/watch-event-loop.ts': 'it measures how late the event loop itself is',
   'src/kernel/http/lateness.ts': 'it measures how late the event loop itself is',
