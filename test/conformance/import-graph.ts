@@ -315,6 +315,7 @@ export const OWN_TIMERS: Readonly<Record<string, string>> = {
   'src/kernel/event-loop/activity.ts': 'it measures what the event loop has computed since it last looked',
   'src/kernel/event-loop/watch-thread.ts': 'a thread of its own, which gets its source as text',
   'src/kernel/event-loop/watch-event-loop.ts': 'it measures how late the event loop itself is',
+  'src/kernel/metrics/event-loop-lag.ts': 'it measures how late the event loop itself is',
   'src/kernel/http/lateness.ts': 'it measures how late the event loop itself is',
   'src/command-line/release-memory.ts': 'it measures what the process has used since it last looked',
   'src/platform/hosted/page/page.js': 'it runs in a browser',
