@@ -204,7 +204,7 @@ export function createEngine(deps: EngineDependencies): Engine {
 
   function execute(execution: Execution): LiveTurn {
     const { key, state, lastSeq, restarted } = execution;
-    const turn = new LiveTurn(key, lastSeq);
+    const turn = new LiveTurn(key, lastSeq, writer.wake);
     if (execution.starting !== undefined) awaitStart(turn, execution.starting);
     const admission = execution.admission ?? places.reserve(key.projectId);
     // An execution that has lost its lease without knowing it yet.
