@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { watchEventLoop } from './watch-event-loop.ts';
 
 const root = new URL('../../../', import.meta.url).href;
@@ -74,4 +77,35 @@ test('the watch counts further blocks and tells of them with the next stack', as
   assert.equal(lines.length, 2);
   assert.ok(told > 1, 'several blocks, one line');
   assert.equal(told, blocks.length - before);
+});
+
+test('the watch ends a process that was idle when it blocked, and says what blocks it', async () => {
+  const watchFile = JSON.stringify(new URL('./watch-event-loop.ts', import.meta.url).href);
+  const program = `
+    const { watchEventLoop } = await import(${watchFile});
+    const logger = { warn() {}, isLevelEnabled: () => true };
+    watchEventLoop({ logger, onBlock() {}, endAfterMs: 5_000, root: ${JSON.stringify(root)} });
+    const word = new Int32Array(new SharedArrayBuffer(4));
+    function hangForEver() { for (;;) Atomics.wait(word, 0, 0, 5); }
+    setTimeout(() => {
+      process.stderr.write('hangs\\n');
+      hangForEver();
+    }, 10_000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: fileURLToPath(root),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  let hungAtMs = 0;
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr === '') hungAtMs = performance.now();
+    stderr += text;
+  });
+  const [, signal] = await once(child, 'close');
+  const tookMs = performance.now() - hungAtMs;
+  assert.equal(signal, 'SIGKILL');
+  const line = JSON.parse(stderr.trim().split('\n').at(-1) ?? '');
+  assert.equal(line.level, 'fatal');
+  assert.match(line.stack[0], /^hangForEver@/);
+  assert.ok(tookMs >= 3_000 && tookMs < 9_000, `${tookMs} ms`);
 });

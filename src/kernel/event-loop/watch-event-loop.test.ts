@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { LINGER_MS, LOOK_MS, noteActivity } from './activity.ts';
 import { watchEventLoop } from './watch-event-loop.ts';
 
 const root = new URL('../../../', import.meta.url).href;
@@ -77,6 +78,50 @@ test('the watch names a handler that blocks the event loop, and counts its block
 test('the watch names a pattern that backtracks while it still does', async (t) => {
   const { lineOf } = watch(t);
   await untilLine(lineOf(/^matchBadly@/), matchBadly);
+});
+
+test('the main thread ticks every 50 ms while the process is active, and every 2 s while it is idle', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let nowMs = 0;
+  let computedMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  t.mock.method(performance, 'eventLoopUtilization', () => ({ active: computedMs, idle: nowMs, utilization: 0 }));
+  const ticks = t.mock.method(Atomics, 'add');
+  const countTicks = (ms: number) => {
+    ticks.mock.resetCalls();
+    for (const endMs = nowMs + ms; nowMs < endMs; ) {
+      nowMs += 10;
+      t.mock.timers.tick(10);
+    }
+    return ticks.mock.callCount();
+  };
+  const { blocks } = watch(t);
+  assert.equal(countTicks(1_000), 20);
+  countTicks(LINGER_MS + LOOK_MS);
+  assert.equal(countTicks(60_000), 30);
+  noteActivity();
+  assert.equal(countTicks(1_000), 20);
+  countTicks(LINGER_MS + LOOK_MS);
+  computedMs += 500;
+  countTicks(LOOK_MS);
+  assert.equal(countTicks(1_000), 20, 'it computes unannounced');
+  assert.deepEqual(blocks, [], 'no change of the pace is taken for a block');
+});
+
+test('a block that ends with the activity that it held up is counted', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  t.mock.method(performance, 'eventLoopUtilization', () => ({ active: 0, idle: nowMs, utilization: 0 }));
+  const { blocks } = watch(t);
+  for (let looks = 0; looks < 5; looks += 1) {
+    nowMs += LOOK_MS;
+    t.mock.timers.tick(LOOK_MS);
+  }
+  blocks.length = 0;
+  nowMs += LOOK_MS + 5_000;
+  noteActivity();
+  assert.deepEqual(blocks, [5_000]);
 });
 
 test('the watch says what blocks a process that stays blocked, and ends it', async () => {

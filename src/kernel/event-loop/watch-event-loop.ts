@@ -7,17 +7,22 @@
  *        ▲                                                   │ no tick: pauses the main thread, reads its stack, lets it go on
  *        └───────────────── the stack, once it ticks again ──┘
  *
+ * Both are quick while the process is active (activity.ts) and slow while it is idle, so that an idle server hardly wakes up. A block
+ * that begins in an idle process is found some seconds later, unless it is shorter: what serves callers has made the process active before.
+ *
  * The thread takes some 10 MB of memory.
  */
 import { url as inspectorUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
-import { type CapturedBlock, type WatchSettings, watchMainThread } from './watch-thread.ts';
+import { followActivity } from './activity.ts';
+import { type CapturedBlock, type WatchPace, type WatchSettings, watchMainThread } from './watch-thread.ts';
 
-const TICK_MS = 50;
-/** Twice until a block is found. Rarer, as each look costs more than a tick. */
-const CHECK_MS = 75;
 /** Lateness of a tick that is a block. */
 export const BLOCKED_MS = 100;
+/** The thread looks twice until a block is found. It looks more rarely than the main thread ticks, as a look costs more. */
+const QUICK: WatchPace = { tickMs: 50, checkMs: 75 };
+/** Each check must see a new tick, be one of them a little late. */
+const SLOW: WatchPace = { tickMs: 2_000, checkMs: 3_000 };
 const CAPTURE_EVERY_MS = 10_000;
 const TELL_AFTER_MS = 5_000;
 /** Seconds. */
@@ -50,7 +55,8 @@ export interface EventLoopWatch {
 export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
   if (inspectorUrl() !== undefined) return { ignoring: (work) => work(), stop: async () => undefined };
   const { logger, onBlock, endAfterMs, root, captureEveryMs = CAPTURE_EVERY_MS } = options;
-  const shared = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
+  const shared = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
+  let pace = SLOW;
   let tickedAtMs = performance.now();
   let last = { tick: 0, durationMs: 0 };
   let blocks = 0;
@@ -63,9 +69,9 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
     blocks = 0;
   };
 
-  const timer = setInterval(() => {
+  const takeTick = (): void => {
     const nowMs = performance.now();
-    const durationMs = nowMs - tickedAtMs - TICK_MS;
+    const durationMs = nowMs - tickedAtMs - pace.tickMs;
     tickedAtMs = nowMs;
     const tick = Atomics.add(shared, 0, 1);
     if (durationMs >= BLOCKED_MS) {
@@ -75,12 +81,14 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
     }
     if (early !== undefined) tell(early);
     early = undefined;
-  }, TICK_MS).unref();
+  };
+  let timer = setInterval(takeTick, pace.tickMs).unref();
 
   const thread = startThread({
     shared: shared.buffer,
-    checkEveryMs: CHECK_MS,
-    silentMs: TICK_MS + BLOCKED_MS,
+    quick: QUICK,
+    slow: SLOW,
+    blockedMs: BLOCKED_MS,
     captureEveryMs,
     tellAfterMs: TELL_AFTER_MS,
     endAfterMs,
@@ -94,6 +102,18 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
   });
   thread.on('error', (error) => logger.warn({ err: error }, 'the event loop is not watched any more'));
 
+  const goOnAt = (next: WatchPace): void => {
+    // The tick that is due may be late.
+    takeTick();
+    pace = next;
+    Atomics.store(shared, 2, pace === QUICK ? 1 : 0);
+    clearInterval(timer);
+    timer = setInterval(takeTick, pace.tickMs).unref();
+    // The thread waits for as long as its last pace has told it to.
+    if (pace === QUICK) thread.postMessage('look');
+  };
+  const unfollow = followActivity({ start: () => goOnAt(QUICK), stop: () => goOnAt(SLOW) });
+
   return {
     ignoring(work) {
       Atomics.store(shared, 1, 1);
@@ -103,6 +123,7 @@ export function watchEventLoop(options: EventLoopWatchOptions): EventLoopWatch {
       Atomics.store(shared, 1, 0);
     },
     async stop() {
+      unfollow();
       clearInterval(timer);
       await thread.terminate();
     },

@@ -4,12 +4,23 @@
  * matching of a pattern.
  */
 
+export interface WatchPace {
+  /** Between two ticks of the main thread. */
+  readonly tickMs: number;
+  /** Between two looks of the thread. */
+  readonly checkMs: number;
+}
+
 export interface WatchSettings {
-  /** Two 32-bit integers: what the main thread counts up, and 1 while it blocks itself on purpose. */
+  /**
+   * Three 32-bit integers: what the main thread counts up, 1 while it blocks itself on purpose, and 1 while it ticks at the quick pace.
+   * When it begins to, it sends a message as well, so that the thread looks at once.
+   */
   readonly shared: SharedArrayBuffer;
-  readonly checkEveryMs: number;
-  /** Without a tick for so long the main thread is taken to be blocked. */
-  readonly silentMs: number;
+  readonly quick: WatchPace;
+  readonly slow: WatchPace;
+  /** The main thread is taken to be blocked when a tick is so late. */
+  readonly blockedMs: number;
   /** A capture takes some 50 ms of a thread that is blocked anyway; not more often than this. */
   readonly captureEveryMs: number;
   /** A block as long as this is told of by the thread itself: the main thread may never come to it. */
@@ -44,16 +55,30 @@ export function watchMainThread(): void {
 
   let tick = -1;
   let checkedAtMs = performance.now();
+  let delayMs = 0;
   let silentMs = 0;
   let capturedAtMs = Number.NEGATIVE_INFINITY;
   let stack: string[] | undefined;
   let told = false;
   let stopCapture: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
 
-  setInterval(() => {
+  parentPort?.on('message', look);
+  look();
+
+  function look(): void {
+    const pace = Atomics.load(shared, 2) === 1 ? settings.quick : settings.slow;
+    check(pace.tickMs + settings.blockedMs);
+    // A block is watched closely, whatever the pace.
+    delayMs = silentMs > pace.tickMs ? settings.quick.checkMs : pace.checkMs;
+    clearTimeout(timer);
+    timer = setTimeout(look, delayMs);
+  }
+
+  function check(longestSilenceMs: number): void {
     const nowMs = performance.now();
     // Time in which this thread did not run either, as in a machine that sleeps, does not count.
-    const gapMs = Math.min(nowMs - checkedAtMs, 2 * settings.checkEveryMs);
+    const gapMs = Math.min(nowMs - checkedAtMs, 2 * delayMs);
     checkedAtMs = nowMs;
     const seen = Atomics.load(shared, 0);
     if (seen !== tick || Atomics.load(shared, 1) === 1) {
@@ -61,17 +86,19 @@ export function watchMainThread(): void {
       tick = seen;
       return;
     }
+    const isKnown = silentMs >= longestSilenceMs;
     silentMs += gapMs;
-    if (silentMs >= settings.silentMs && nowMs - capturedAtMs >= settings.captureEveryMs) capture(nowMs);
-    if (silentMs >= settings.tellAfterMs && !told) {
+    if (silentMs >= longestSilenceMs && nowMs - capturedAtMs >= settings.captureEveryMs) capture(nowMs);
+    if (silentMs >= settings.tellAfterMs && !told && isKnown) {
       told = true;
       write('error', 'the event loop is blocked');
     }
-    if (settings.endAfterMs > 0 && silentMs >= settings.endAfterMs) {
+    // The check that finds a block asks for its stack: the process does not end before that can have come.
+    if (settings.endAfterMs > 0 && silentMs >= settings.endAfterMs && isKnown) {
       write('fatal', 'the event loop has been blocked for too long: ending the process');
       process.kill(process.pid, 'SIGKILL');
     }
-  }, settings.checkEveryMs);
+  }
 
   function endBlock(): void {
     stopCapture?.();

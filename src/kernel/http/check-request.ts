@@ -6,6 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { elapsedMs } from '../clock/timers.ts';
 import type { Database } from '../db/database.ts';
+import { followActivity } from '../event-loop/activity.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { ApiError } from './errors.ts';
 import { createLatenessMonitor } from './lateness.ts';
@@ -100,9 +101,13 @@ export function checkRequests<Caller>(app: FastifyInstance, options: CheckOption
 function shedLoad(app: FastifyInstance, limitMs: number): void {
   const lateness = createLatenessMonitor(limitMs);
   let isClosing = false;
-  // Starting blocks the loop, which is no reason to refuse the first callers.
-  app.addHook('onListen', async () => lateness.start());
-  app.addHook('onClose', async () => lateness.stop());
+  let unfollow: (() => void) | undefined;
+  // Starting blocks the loop, which is no reason to refuse the first callers. The monitor of an idle process rests: what comes then makes
+  // the process active, and the monitor starts with nothing on record.
+  app.addHook('onListen', async () => {
+    unfollow ??= followActivity(lateness);
+  });
+  app.addHook('onClose', async () => unfollow?.());
   app.addHook('preClose', async () => {
     isClosing = true;
   });

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { elapsedMs } from '../clock/timers.ts';
 import type { TrustProxy } from '../config/parse-value.ts';
+import { beginWork } from '../event-loop/activity.ts';
 import type { Logger } from '../log/log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { ApiError } from './errors.ts';
@@ -20,6 +21,8 @@ export interface GuardOptions {
   readonly refuse: (socket: Socket, refusal: ApiError) => void;
 }
 
+/** A request that takes longer follows something: the frames that it is sent are activity of their own. */
+const MAX_REQUEST_WORK_MS = 30_000;
 /** No more often is it logged that connections are refused. */
 const LOGGED_EVERY_MS = 60_000;
 
@@ -51,6 +54,8 @@ export function guardConnections(app: FastifyInstance, options: GuardOptions): v
   app.addHook('onListen', async () => watch.start());
   app.addHook('onClose', async () => watch.stop());
   app.addHook('onRequest', (request, reply, done) => {
+    // Probes come for ever, and would keep an idle process active.
+    if (request.routeOptions.config.isProbe !== true) reply.raw.once('close', beginWork(MAX_REQUEST_WORK_MS));
     watch.watch(request.raw, reply.raw);
     done();
   });

@@ -4,6 +4,7 @@
  */
 import type { RawData, WebSocket } from 'ws';
 import { type RestartableTimer, setTicker, setTimer, type Timer } from '../clock/timers.ts';
+import { noteActivity } from '../event-loop/activity.ts';
 
 /** What an operation says of its connections. */
 export interface SocketRules {
@@ -66,7 +67,10 @@ export class SocketConnection implements MessageSocket {
     const idleTimeoutMs = rules.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS;
     this.#idleTimer = setTimer(() => this.close(GOING_AWAY, 'idle'), idleTimeoutMs);
     this.#pingTimer = setTicker(() => this.#ping(), rules.pingMs ?? DEFAULT_PING_MS);
-    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('message', (data, isBinary) => {
+      noteActivity();
+      this.#receive(data, isBinary);
+    });
     socket.on('pong', () => {
       this.#isAlive = true;
     });

@@ -5,6 +5,7 @@
 import type { PgBoss } from 'pg-boss';
 import { elapsedMs, setTicker, setTimer, type Timer } from '../clock/timers.ts';
 import type { Database } from '../db/database.ts';
+import { beginWork } from '../event-loop/activity.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
 import {
   type AbruptEnds,
@@ -241,6 +242,7 @@ export class QueueRunner {
     // A handler that never ends must not keep a process alive that has stopped.
     const timeout = setTimer(() => abort.abort(new Error('the job’s time is up')), job.expireInSeconds * 1_000);
     const attempt = job.retryCount + 1;
+    const endWork = beginWork();
     try {
       await this.#handler(this.#describe(job, abort.signal, ends));
       if (this.#holds(claim)) this.#settlements.complete(claim);
@@ -253,6 +255,7 @@ export class QueueRunner {
       else this.#options.logger.warn(fields, 'a job failed and will run again');
       this.#settlements.fail(claim, error instanceof Error ? error.message : String(error), { forGood: isLast });
     } finally {
+      endWork();
       timeout.cancel();
     }
   }

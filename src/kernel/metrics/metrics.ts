@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { measureEventLoopLag } from './event-loop-lag.ts';
 
 /** Seconds: from a cache hit to a long model call. */
 const DURATION_BUCKETS_S: readonly number[] = [
@@ -33,7 +34,7 @@ export interface MetricsOptions {
 /** A page of metrics of its own. */
 export function createMetrics({ ofProcess = false }: MetricsOptions = {}): Metrics {
   const registry = new Registry();
-  if (ofProcess) collectDefaultMetrics({ register: registry });
+  if (ofProcess) measureProcess(registry);
   const registers = [registry];
   const openGauge = (
     aggregator: 'sum' | 'max',
@@ -79,6 +80,15 @@ export function createMetrics({ ofProcess = false }: MetricsOptions = {}): Metri
     contentType: registry.contentType,
     snapshot: () => registry.getMetricsAsJSON(),
   };
+}
+
+function measureProcess(registry: Registry): void {
+  // prom-client has no way to leave its monitor of the event loop out: this one never fires.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 2 ** 31 - 1 });
+  for (const { name } of registry.getMetricsAsArray()) {
+    if (name.startsWith('nodejs_eventloop_lag')) registry.removeSingleMetric(name);
+  }
+  measureEventLoopLag(registry);
 }
 
 /** One page of what several processes tell: counters, histograms and gauges added up, and of a shared gauge the largest value. */

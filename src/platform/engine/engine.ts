@@ -1,6 +1,7 @@
 /** The one engine behind every surface that starts a turn. Owns the turns that this replica executes. */
 import { sleep } from '../../kernel/clock/timers.ts';
 import type { Database } from '../../kernel/db/database.ts';
+import { beginWork } from '../../kernel/event-loop/activity.ts';
 import type { EventSource } from '../../kernel/http/event-stream.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
@@ -217,15 +218,17 @@ export function createEngine(deps: EngineDependencies): Engine {
 
   function execute(execution: Execution): LiveTurn {
     const { key, state, lastSeq, restarted } = execution;
-    const turn = new LiveTurn(key, lastSeq);
+    const turn = new LiveTurn(key, lastSeq, writer.wake);
     if (execution.starting !== undefined) awaitStart(turn, execution.starting);
     const admission = execution.admission ?? places.reserve(key.projectId);
     // An execution that has lost its lease without knowing it yet.
     live.get(key.runId)?.abort.abort(new LeaseLostError(key.runId));
     live.set(key.runId, turn);
     executing.set(key.smithId, (executing.get(key.smithId) ?? 0) + 1);
+    const endWork = beginWork();
     if (restarted !== undefined) turn.emit('run.restarted', restarted);
     void startExecution({ ...deps, replicaId, turns, held, flush: writer.flush }, turn, execution).then((row) => {
+      endWork();
       if (live.get(key.runId) === turn) live.delete(key.runId);
       const others = (executing.get(key.smithId) ?? 1) - 1;
       if (others === 0) executing.delete(key.smithId);

@@ -39,6 +39,7 @@ export class LiveTurn {
   starting: Promise<unknown> | undefined;
 
   readonly #listeners = new Set<FrameListener>();
+  readonly #onUnflushed: () => void;
   readonly #resolveDone: (row: RunRow | undefined) => void;
   #seq: number;
   /** Text that listeners have not been shown yet. */
@@ -48,8 +49,10 @@ export class LiveTurn {
   #flush: Promise<void> | undefined;
   #frameCount = 0;
 
-  constructor(key: TurnKey, lastSeq: number) {
+  /** `onUnflushed` is called when there are frames to flush and there were none. */
+  constructor(key: TurnKey, lastSeq: number, onUnflushed: () => void = () => undefined) {
     this.key = key;
+    this.#onUnflushed = onUnflushed;
     this.#seq = lastSeq;
     this.flushedSeq = lastSeq;
     const { promise, resolve } = Promise.withResolvers<RunRow | undefined>();
@@ -84,8 +87,16 @@ export class LiveTurn {
 
   #push(frame: PendingFrame): void {
     this.#seq = frame.seq;
-    this.#pending.push(frame);
     this.#frameCount += 1;
+    if (this.#pending.push(frame) === 1) this.#onUnflushed();
+  }
+
+  /** What was taken is not stored. */
+  #putBack(batch: readonly PendingFrame[], count: number): void {
+    this.#pending = [...batch, ...this.#pending];
+    this.#flushing = [];
+    this.#frameCount += count;
+    if (this.#pending.length > 0) this.#onUnflushed();
   }
 
   /** Pieces that arrive in one turn of the event loop are shown together, so that a busy server does not fall further behind. */
@@ -157,11 +168,7 @@ export class LiveTurn {
       if (stored) {
         this.flushedSeq = last;
         this.#flushing = [];
-      } else {
-        this.#pending = [...batch, ...this.#pending];
-        this.#flushing = [];
-        this.#frameCount += count;
-      }
+      } else this.#putBack(batch, count);
       this.#flush = undefined;
     });
     return batch.map(offerFrame);
@@ -189,9 +196,7 @@ export class LiveTurn {
       },
       putBack: () => {
         this.#seq = before;
-        this.#pending = [...batch, ...this.#pending];
-        this.#flushing = [];
-        this.#frameCount += count;
+        this.#putBack(batch, count);
       },
     };
   }

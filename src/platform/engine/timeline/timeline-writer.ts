@@ -1,7 +1,8 @@
 /**
  * Writes the timelines of all live turns in batches, off the hot path: a few statements a tick, whatever the number of
- * turns. Then wakes readers on other replicas.
+ * turns. Then wakes readers on other replicas. A turn's first unflushed frame sets the timer; without any the writer has none.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimer, type Timer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { json } from '../../../kernel/db/values.ts';
@@ -14,21 +15,27 @@ export const FLUSH_INTERVAL_MS = 200;
 const TURNS_A_STATEMENT = 100;
 
 export interface TimelineWriter {
+  /** Flushes from now on. */
   start(): void;
+  /** A live turn has unflushed frames. */
+  wake(): void;
   /** Writes everything that is pending now. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export function createTimelineWriter(deps: {
-  db: Database;
-  signals: RunSignals;
-  logger: Logger;
+  db: Pick<Database, 'query'>;
+  signals: Pick<RunSignals, 'announce'>;
+  logger: Pick<Logger, 'warn'>;
   liveTurns: () => Iterable<LiveTurn>;
 }): TimelineWriter {
   let timer: Timer | undefined;
   let current: Promise<void> = Promise.resolve();
+  /** A timer must not be set in the context of a turn, which may be that of a transaction. Undefined: not started. */
+  let runOutside: ReturnType<typeof AsyncLocalStorage.snapshot> | undefined;
   let stopped = false;
+  let ticking = false;
 
   const flush = async (): Promise<void> => {
     const dirty = [...deps.liveTurns()].filter(isDue);
@@ -64,15 +71,28 @@ export function createTimelineWriter(deps: {
   };
 
   const tick = () => {
+    timer = undefined;
+    ticking = true;
     current = flush().finally(() => {
-      if (!stopped) timer = setTimer(tick, FLUSH_INTERVAL_MS, { keepsProcess: true });
+      ticking = false;
+      // Frames came meanwhile, were not written, or are of a turn whose start is not stored yet.
+      if (hasFrames()) wake();
     });
+  };
+
+  const hasFrames = () => [...deps.liveTurns()].some(({ hasUnflushed }) => hasUnflushed);
+
+  const wake = () => {
+    if (runOutside === undefined || stopped || ticking) return;
+    timer ??= runOutside(() => setTimer(tick, FLUSH_INTERVAL_MS, { keepsProcess: true }));
   };
 
   return {
     start() {
-      timer = setTimer(tick, FLUSH_INTERVAL_MS, { keepsProcess: true });
+      runOutside = AsyncLocalStorage.snapshot();
+      if (hasFrames()) wake();
     },
+    wake,
     async flush() {
       await current;
       await flush();
