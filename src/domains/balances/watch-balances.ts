@@ -7,7 +7,7 @@
 
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
-import { asLook } from '../../kernel/db/store-use.ts';
+import { asLook } from '../../kernel/db/looks.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
 import { type Registry, type RegistryBalance, type RegistryMember, RegistryUnavailable } from '../registry/registry.ts';

@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Executor } from '../../kernel/db/database.ts';
-import { asLook } from '../../kernel/db/store-use.ts';
+import { asLook } from '../../kernel/db/looks.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
 import type { Duty } from '../tables.ts';
 import { type SystemDb, systemDb } from '../workspace-scope.ts';

@@ -1,5 +1,5 @@
 /** All that is due of verifications: registrants who are to be asked, names that are suspended and freed, messages. */
-import { asLook } from '../../kernel/db/store-use.ts';
+import { asLook } from '../../kernel/db/looks.ts';
 import { settleHolds } from '../holds/index.ts';
 import type { PriceBook } from '../prices/price-book.ts';
 import type { Registry } from '../registry/registry.ts';

@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database, Executor, Transaction } from '../../kernel/db/database.ts';
-import { asLook } from '../../kernel/db/store-use.ts';
+import { asLook } from '../../kernel/db/looks.ts';
 import { appendEvents } from '../events/index.ts';
 import { addDays } from '../registry/term.ts';
 import { systemDb, workspaceDb } from '../workspace-scope.ts';

@@ -12,6 +12,7 @@ import type { Database, Rows, Statement, Transaction } from './database.ts';
 import { holdsStore, initialiseFolder } from './embedded-folder.ts';
 import { createEmbeddedMaintenance, type EmbeddedMaintenance } from './embedded-maintenance.ts';
 import { type FolderLock, lockFolder } from './folder-lock.ts';
+import { isUse } from './looks.ts';
 import { forgetEmptyTables } from './maintenance-tasks.ts';
 import {
   checkChannel,
@@ -24,7 +25,7 @@ import {
   type StoreLogger,
 } from './session.ts';
 import { StoreUnreachableError } from './sql-errors.ts';
-import { isUse, StoreUse } from './store-use.ts';
+import { StoreUse } from './store-use.ts';
 import { WakeUps } from './wake-ups.ts';
 import { connectClient, startWorker, type WorkerStream } from './worker-stream.ts';
 

@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { setTimer } from '../clock/timers.ts';
 import type { Database, Rows, Statement, Transaction } from './database.ts';
+import { isUse } from './looks.ts';
 import { NotificationListener } from './notification-listener.ts';
 import {
   isScript,
@@ -14,7 +15,7 @@ import {
 } from './session.ts';
 import { shareUse } from './share-use.ts';
 import { StoreUnavailableError, StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
-import { isUse, type StoreUse } from './store-use.ts';
+import type { StoreUse } from './store-use.ts';
 import { columnTypes } from './values.ts';
 import { WakeUps } from './wake-ups.ts';
 

@@ -8,9 +8,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type pg from 'pg';
 import { type RestartableTimer, setTimer } from '../clock/timers.ts';
 import type { Rows, Statement, Transaction } from './database.ts';
+import { isUse } from './looks.ts';
 import { PreparedNames } from './prepared-names.ts';
 import { describeStatementError } from './sql-errors.ts';
-import { isUse } from './store-use.ts';
 import { encodeValues } from './values.ts';
 
 /** Wake-ups are small: PostgreSQL refuses a payload of 8,000 bytes or more. */

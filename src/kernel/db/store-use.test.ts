@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { describeOnEachStore, openTestDatabase, testServerUrl } from '../../../test/support/database.ts';
 import { connectServer } from './connect-server.ts';
 import type { Statement } from './database.ts';
-import { asLook, isUse, StoreUse } from './store-use.ts';
+import { asLook, isUse } from './looks.ts';
+import { StoreUse } from './store-use.ts';
 
 const TEXTS: readonly (readonly [string, boolean])[] = [
   ['select 1', false],

@@ -2,7 +2,7 @@
 
 import type { Db } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
-import { asLook } from '../db/store-use.ts';
+import { asLook } from '../db/looks.ts';
 import { json } from '../db/values.ts';
 
 export interface WakeUps {

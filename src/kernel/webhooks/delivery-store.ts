@@ -6,7 +6,7 @@
  */
 
 import type { Database } from '../db/database.ts';
-import { asLook } from '../db/store-use.ts';
+import { asLook } from '../db/looks.ts';
 import { json } from '../db/values.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 

@@ -1,7 +1,7 @@
 /** Calls that wait for a person and that no replica holds open, as they are kept: sealed, for a session's id is as good as its call. */
 
 import type { Database } from '../../kernel/db/database.ts';
-import { asLook } from '../../kernel/db/store-use.ts';
+import { asLook } from '../../kernel/db/looks.ts';
 import { type Vault, VaultError } from '../../kernel/vault/vault.ts';
 import type { TenantDb } from '../store/tenant-db.ts';
 import type { McpEndpoint } from './client/connection.ts';

@@ -5,7 +5,7 @@
 
 import { ASYNC_COMMIT } from '../../kernel/db/async-commit.ts';
 import type { Database } from '../../kernel/db/database.ts';
-import { asLook } from '../../kernel/db/store-use.ts';
+import { asLook } from '../../kernel/db/looks.ts';
 
 /** Longer than a turn takes to begin. */
 const LEASE_MS = 10_000;

@@ -11,7 +11,7 @@
 
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { zoneChanged } from '../zone-store.ts';
 import { type Delegation, type Delegations, DelegationUnknown } from './delegations.ts';

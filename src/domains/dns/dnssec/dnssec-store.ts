@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely';
 import type { Database, Executor } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import { json } from '../../../kernel/db/values.ts';
 import { appendEvent } from '../../events/index.ts';
 import { countLapsed, isFree } from '../../lapsed-leases.ts';

@@ -5,7 +5,7 @@
 
 import { sql } from 'kysely';
 import type { Database } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import { systemDb } from '../../workspace-scope.ts';
 import { ZONE_CHANGED } from '../zone-store.ts';
 

@@ -12,7 +12,7 @@
 
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { appendEvent } from '../../events/index.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Transaction } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import { readAutoreloadDue } from './autoreload-due.ts';
 import { chargePayment } from './charge-card.ts';

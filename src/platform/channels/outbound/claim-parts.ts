@@ -4,7 +4,7 @@
  */
 
 import type { Database } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { MessagingKind } from '../../tables.ts';
 import { LEASE_MS, type LiveMessage, type OutboxKey, type StoredPart } from './outbox-store.ts';

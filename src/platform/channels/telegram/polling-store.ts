@@ -1,7 +1,7 @@
 /** Who fetches an account's messages: a lease in its settings, which a replacement of the account ends. */
 
 import type { Database } from '../../../kernel/db/database.ts';
-import { asLook } from '../../../kernel/db/store-use.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import { tenantDb } from '../../store/tenant-db.ts';
 import type { AccountRow } from '../accounts/account-store.ts';
 
