@@ -2,7 +2,9 @@
  * Gauges of what a job measures now and then, on one replica for all. The last value is in the database, so that every replica
  * shows the same, also one that has just started, and none an older one of its own.
  */
+
 import type { Database, Executor } from '../db/database.ts';
+import { asLook } from '../db/looks.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
 export interface StoredGauge {
@@ -40,7 +42,7 @@ export function storedGauge(
   });
   return {
     async set(value) {
-      await db.query({
+      await asLook(db).query({
         text: `insert into jobs.measurement (name, value) values ($1, $2)
           on conflict (name) do update set value = excluded.value, measured_at = excluded.measured_at`,
         values: [name, value],

@@ -5,6 +5,7 @@
  */
 
 import type { Database } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 import type { Jobs } from '../../../kernel/jobs/jobs.ts';
 import { isExpiredStore } from '../../store/expiry.ts';
 import { TenantDatabase } from '../../store/tenant-db.ts';
@@ -21,7 +22,7 @@ const PROJECTS_A_SWEEP = 1_000;
 const STORES_A_SWEEP = 1_000;
 
 export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSignal): Promise<void> {
-  await db.query({
+  await asLook(db).query({
     text: `
       with lost as (
         select project_id, vector_store_id, file_id from vector_store_files
@@ -61,7 +62,7 @@ export async function sweepIngestion(db: Database, jobs: Jobs, signal: AbortSign
 /** Ends the stores whose time is over; what they hold goes by a job of each. */
 async function expireStores(db: Database, jobs: Jobs): Promise<void> {
   await db.transaction(async (tx) => {
-    const { rows } = await tx.query<{ project_id: string; id: string }>({
+    const { rows } = await asLook(tx).query<{ project_id: string; id: string }>({
       text: `
         update vector_stores v set expired_at = now() from (
           select s.project_id, s.id from vector_stores s
