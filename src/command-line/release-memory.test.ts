@@ -7,7 +7,7 @@ const MEBIBYTE = 1_048_576;
 
 test('memory is released once after the start, and again when a process that grew has come to rest', (t) => {
   let [nowMs, computedMs, busyMs, residentBytes] = [0, 0, 0, 100 * MEBIBYTE];
-  t.mock.timers.enable({ apis: ['setInterval'] });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   t.mock.method(performance, 'now', () => nowMs);
   t.mock.method(process, 'threadCpuUsage', (since?: NodeJS.CpuUsage) => ({
     user: computedMs * 1_000 - (since?.user ?? 0),
@@ -47,6 +47,15 @@ test('memory is released once after the start, and again when a process that gre
   look(5, 0.1, 0.1);
   const expected = ['after the start', 'first rest', 'rest', 'rest'];
   assert.deepEqual(done, expected, 'it came to rest, once more where that did not help, and grew no more');
+
+  const timers = t.mock.method(globalThis, 'setTimeout');
+  look(12, 0.1, 0.1);
+  assert.ok(timers.mock.callCount() <= 2, `${timers.mock.callCount()} looks at a process that rests`);
+  residentBytes += 64 * MEBIBYTE;
+  for (let looks = 0; done.length === expected.length && looks < 6; looks += 1) look(1, 0.1, 0.1);
+  assert.deepEqual(done, [...expected, 'rest'], 'what it has grown by meanwhile is released');
+  look(1, 0.1, 0.1);
+  assert.equal(done.length, expected.length + 2, 'the next look comes soon after a release');
 });
 
 test('what nothing refers to any more is given back to the system', () => {

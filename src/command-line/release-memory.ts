@@ -8,6 +8,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 const LOOK_EVERY_MS = 10_000;
+/** A process that rests and has nothing to release is looked at less often by so much: what it grows by meanwhile waits for so long at most. */
+const RARER_AT_REST = 6;
 /** Of the time since the last look in which the event loop did anything. */
 const REST_SHARE = 0.15;
 /** Of it that the thread computed: where others have the processors, what takes a process at rest little takes it long. */
@@ -48,7 +50,7 @@ export interface ReleaseSteps {
   readonly atFirstRest: () => void;
   /** Whenever the process rests and has grown; once more at the next look where that did not help. */
   readonly atRest: () => void;
-  /** Default 10,000. */
+  /** Default 10,000; six times that while the process rests and has nothing to release. */
   readonly lookEveryMs?: number;
 }
 
@@ -61,7 +63,10 @@ export function releaseMemoryNowAndThen(steps: ReleaseSteps): { stop(): void } {
   let hasRested = false;
   let releases = 0;
   let seen = lookAtThread();
-  const timer = setInterval(() => {
+  let timer = setTimeout(look, lookEveryMs).unref();
+
+  function look(): void {
+    let delayMs = lookEveryMs;
     const isAtRest = hasRestedSince(seen);
     if (isAtRest && !hasRested) {
       hasRested = true;
@@ -77,11 +82,13 @@ export function releaseMemoryNowAndThen(steps: ReleaseSteps): { stop(): void } {
       atRest();
     } else {
       releases = 0;
+      if (isAtRest && smallest !== undefined) delayMs *= RARER_AT_REST;
       smallest = Math.min(smallest ?? resident, resident);
     }
     seen = lookAtThread();
-  }, lookEveryMs).unref();
-  return { stop: () => clearInterval(timer) };
+    timer = setTimeout(look, delayMs).unref();
+  }
+  return { stop: () => clearTimeout(timer) };
 }
 
 interface ThreadLook {

@@ -76,6 +76,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 // The children see that their parent is gone.
 process.once('disconnect', () => process.exit(0));
 // Of a parent that ended while this program was being loaded Node tells nothing: it waits for a message that would follow.
-setInterval(() => {
+const looks = setInterval(() => {
   if (!process.connected) process.exit(0);
 }, LOOK_FOR_PARENT_MS);
+// With that message Node begins to tell.
+process.once('message', () => clearInterval(looks));

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, mock, test } from 'node:test';
 import nodeTimers from 'node:timers/promises';
 import { createManualClock, runWithClock, type TurnedClock, turnedClock } from './clock.ts';
-import { abortAfter, elapsedMs, setTicker, setTimer, sleep } from './timers.ts';
+import { abortAfter, createPausableTicker, elapsedMs, setTicker, setTimer, sleep } from './timers.ts';
 
 const start = new Date('2026-01-01T00:00:00Z');
 
@@ -32,6 +32,30 @@ describe('on the system’s clock', () => {
     ticker.cancel();
     t.mock.timers.tick(30);
     assert.equal(ticks, 3);
+  });
+
+  test('a pausable ticker has a timer only between resume and pause', (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const set = t.mock.method(globalThis, 'setInterval');
+    let ticks = 0;
+    const ticker = createPausableTicker(() => {
+      ticks += 1;
+    }, 10);
+    t.mock.timers.tick(30);
+    assert.deepEqual([ticks, set.mock.callCount()], [0, 0]);
+    ticker.resume();
+    t.mock.timers.tick(15);
+    ticker.resume();
+    t.mock.timers.tick(15);
+    assert.deepEqual([ticks, set.mock.callCount()], [3, 1]);
+    ticker.pause();
+    ticker.pause();
+    t.mock.timers.tick(30);
+    assert.equal(ticks, 3);
+    ticker.resume();
+    t.mock.timers.tick(10);
+    assert.equal(ticks, 4);
+    ticker.pause();
   });
 
   test('a restarted timer fires again', async () => {

@@ -36,6 +36,28 @@ export function setTicker(callback: () => void, intervalMs: number, options?: Ti
   return { cancel: () => clearInterval(interval) };
 }
 
+export interface PausableTicker {
+  /** Ticks from now on, unless it does already. */
+  resume(): void;
+  /** Has no timer until it is resumed. */
+  pause(): void;
+}
+
+/** A ticker for work that is not always there, paused at first. It ticks in the async context of this call, whoever resumes it. */
+export function createPausableTicker(callback: () => void, intervalMs: number, options?: TimerOptions): PausableTicker {
+  const runHere = AsyncLocalStorage.snapshot();
+  let ticker: Timer | undefined;
+  return {
+    resume() {
+      ticker ??= runHere(() => setTicker(callback, intervalMs, options));
+    },
+    pause() {
+      ticker?.cancel();
+      ticker = undefined;
+    },
+  };
+}
+
 /** Rejects with Node's AbortError, whose cause is the signal's reason, when the signal is aborted. Keeps the process unless told not to. */
 export function sleep(
   delayMs: number,

@@ -4,17 +4,20 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, describe, mock, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createCountedClock } from '../../../test/support/counted-clock.ts';
 import { startSmallService } from '../../../test/support/small-service.ts';
+import { runWithClock } from '../clock/clock.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { ByteContent } from './byte-content.ts';
 import { EventStream, eventFrame } from './event-stream.ts';
 import { operationsFor } from './operation.ts';
 import { Type } from './type-builder.ts';
-import { deadlinesFor } from './watch-connections.ts';
+import { deadlinesFor, watchConnections } from './watch-connections.ts';
 
 const { bodyMs, lingerMs, readerMs, sweepMs } = deadlinesFor();
 const SHORT_STALL_MS = 300;
@@ -482,4 +485,32 @@ test('deadlines follow from the time that a caller may stall', () => {
     keepAliveMs: 72_000,
     sweepMs: 5_000,
   });
+});
+
+test('the watch has a timer only while there are connections, from its start to its stop', () => {
+  const clock = createCountedClock();
+  const watch = runWithClock(clock, () => watchConnections(deadlinesFor(), () => undefined));
+  const open = () => {
+    const connection = new Socket();
+    const request = new IncomingMessage(connection);
+    watch.watch(request, new ServerResponse(request));
+    return connection;
+  };
+  const early = open();
+  assert.equal(clock.countTimers(), 0);
+  watch.start();
+  assert.equal(clock.countTimers(), 1);
+  early.emit('close');
+  assert.equal(clock.countTimers(), 0);
+  const [one, other] = [open(), open()];
+  assert.equal(clock.countTimers(), 1);
+  one.emit('close');
+  assert.equal(clock.countTimers(), 1);
+  other.emit('close');
+  assert.equal(clock.countTimers(), 0);
+  open();
+  watch.stop();
+  assert.equal(clock.countTimers(), 0);
+  open();
+  assert.equal(clock.countTimers(), 0);
 });

@@ -6,11 +6,11 @@
  *   answer waits to be read, and is not ─▶ cut off
  *   body goes on after the answer ─▶ cut off
  *
- * One timer looks at all connections, at counters that the sockets keep anyway. A request costs one look into a map.
+ * One timer looks at all connections while there are any, at counters that the sockets keep anyway. A request costs one look into a map.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { elapsedMs, setTicker, type Timer } from '../clock/timers.ts';
+import { createPausableTicker, elapsedMs } from '../clock/timers.ts';
 import { ApiError } from './errors.ts';
 
 /** How long a caller may stall. Everything else follows from it: see `deadlinesFor`. */
@@ -88,7 +88,7 @@ interface Watched {
 /** `onClosed` hears of each connection that is ended, before it is. */
 export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseReason) => void): ConnectionWatch {
   const connections = new Map<Socket, Watched>();
-  let timer: Timer | undefined;
+  let isWatching = false;
   let sweptAtMs = elapsedMs();
   /** Goes on only while this process runs: callers are not to blame for the rest. */
   let countedMs = 0;
@@ -157,14 +157,21 @@ export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseR
     }
   }
 
+  const sweeps = createPausableTicker(sweep, deadlines.sweepMs);
+
+  function resume(): void {
+    sweptAtMs = elapsedMs();
+    sweeps.resume();
+  }
+
   return {
     start() {
-      sweptAtMs = elapsedMs();
-      timer ??= setTicker(sweep, deadlines.sweepMs);
+      isWatching = true;
+      if (connections.size > 0) resume();
     },
     stop() {
-      timer?.cancel();
-      timer = undefined;
+      isWatching = false;
+      sweeps.pause();
     },
     watch(request, response) {
       const { socket } = request;
@@ -179,7 +186,11 @@ export function watchConnections(deadlines: Deadlines, onClosed: (reason: CloseR
       // Requests that are injected have none.
       if (!(socket instanceof Socket) || socket.destroyed) return;
       connections.set(socket, { request, response, body: undefined, answer: undefined, answeredAtMs: undefined });
-      socket.once('close', () => connections.delete(socket));
+      if (connections.size === 1 && isWatching) resume();
+      socket.once('close', () => {
+        connections.delete(socket);
+        if (connections.size === 0) sweeps.pause();
+      });
     },
   };
 }

@@ -3,7 +3,7 @@
  * waits for the slowest of a batch; this one fills every free slot as soon as it is free, with one statement for all.
  */
 import type { PgBoss } from 'pg-boss';
-import { elapsedMs, setTicker, setTimer, type Timer } from '../clock/timers.ts';
+import { createPausableTicker, elapsedMs, type PausableTicker, setTimer, type Timer } from '../clock/timers.ts';
 import type { Database } from '../db/database.ts';
 import { beginWork } from '../event-loop/activity.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
@@ -75,7 +75,9 @@ export class QueueRunner {
   /** Runs of this process since a heartbeat has failed, by job: they may lapse though the process lives. */
   readonly #unheard = new Map<string, Claim>();
   readonly #fetches: PeriodicWorker;
-  #heartbeat: Timer | undefined;
+  /** Ticks while a job runs, or the store is still to be told of one that ran. */
+  readonly #heartbeats: PausableTicker;
+  #hasStopped = false;
   #othersTimer: Timer | undefined;
   #othersLookedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -86,6 +88,8 @@ export class QueueRunner {
     this.#options = options;
     const { db, logger } = options;
     this.#settlements = new Settlements(boss, { db, name, logger, onFailed: () => this.wake() });
+    const everyMs = options.heartbeatMs / heartbeatsPerLimit;
+    this.#heartbeats = createPausableTicker(() => void this.#sendHeartbeat(), everyMs, { keepsProcess: true });
     this.#fetches = createPeriodicWorker({
       name: `jobs of ${name}`,
       startsAtOnce: false,
@@ -96,9 +100,6 @@ export class QueueRunner {
 
   /** Begins to take jobs, when it is woken. */
   start(): void {
-    this.#heartbeat = setTicker(() => void this.#sendHeartbeat(), this.#options.heartbeatMs / heartbeatsPerLimit, {
-      keepsProcess: true,
-    });
     this.#fetches.start();
   }
 
@@ -116,7 +117,8 @@ export class QueueRunner {
     const running = [...this.#active.values()];
     await Promise.race([Promise.all(running.map(({ done }) => done)), late]);
     timer.cancel();
-    this.#heartbeat?.cancel();
+    this.#hasStopped = true;
+    this.#heartbeats.pause();
     for (const { claim, abort } of this.#active.values()) {
       abort.abort(new Error('the process is stopping'));
       this.#settlements.giveBack(claim);
@@ -205,6 +207,7 @@ export class QueueRunner {
       this.wake();
     });
     this.#active.set(job.id, { claim, group: job.groupId ?? undefined, abort, done });
+    if (!this.#hasStopped) this.#heartbeats.resume();
   }
 
   /** Not of a job that was released at stop, nor of a run that lapsed where the same runner has taken the job again. */
@@ -285,7 +288,10 @@ export class QueueRunner {
 
   async #sendHeartbeat(): Promise<void> {
     const claims = [...this.#active.values()].map(({ claim }) => claim);
-    if (claims.length + this.#unheard.size === 0) return;
+    if (claims.length + this.#unheard.size === 0) {
+      this.#heartbeats.pause();
+      return;
+    }
     try {
       if (claims.length > 0) await this.#boss.touch(this.#name, claims);
       await this.#excuseUnheard();

@@ -3,7 +3,7 @@
  * at again when all are there or given up; what a replica that dies has not saved is fetched anew.
  */
 import pLimit from 'p-limit';
-import { abortAfter, setTicker, sleep } from '../../../kernel/clock/timers.ts';
+import { abortAfter, createPausableTicker, sleep } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { ApiError } from '../../../kernel/http/errors.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
@@ -41,8 +41,7 @@ export function createAttachments(deps: AttachmentDependencies): Attachments {
   const claimed = new Map<string, WaitingChat>();
   const under = new Set<Promise<void>>();
   const stopping = new AbortController();
-  const extending = setTicker(() => {
-    if (claimed.size === 0) return;
+  const extending = createPausableTicker(() => {
     extendClaims(db, [...claimed.values()], new Date(now().getTime() + CLAIM_MS)).catch((error: unknown) => {
       logger.warn({ err: error }, 'conversations whose files are being fetched may be taken by another replica');
     });
@@ -64,15 +63,17 @@ export function createAttachments(deps: AttachmentDependencies): Attachments {
     fetch(channel, chat) {
       const key = `${chat.project_id}/${chat.id}`;
       claimed.set(key, chat);
+      if (!stopping.signal.aborted) extending.resume();
       const done = fetchAll(channel, chat).finally(() => {
         claimed.delete(key);
+        if (claimed.size === 0) extending.pause();
         under.delete(done);
       });
       under.add(done);
       return done;
     },
     async stop() {
-      extending.cancel();
+      extending.pause();
       stopping.abort(new Error('this server stops'));
       await Promise.allSettled(under);
     },

@@ -6,7 +6,7 @@
  *     │                             │ └──── its replica died: looked up or sent again, MAX_LOSSES times
  *     └── refused for now, unreadable (then plain), or of unknown outcome (then looked up first, until there is an answer)
  */
-import { setTicker, setTimer, type Timer } from '../../../kernel/clock/timers.ts';
+import { createPausableTicker, type PausableTicker, setTimer } from '../../../kernel/clock/timers.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import { createBatcher } from '../../../kernel/event-loop/batcher.ts';
 import type { Metrics } from '../../../kernel/metrics/metrics.ts';
@@ -43,7 +43,8 @@ export class Sender {
   readonly #paces: Readonly<Record<string, number>>;
   readonly #sending = new Map<DuePart, Promise<void>>();
   readonly #stopping = new AbortController();
-  readonly #extending: Timer;
+  /** Ticks while something is being sent. */
+  readonly #extending: PausableTicker;
   #after = '';
   /** A look ended for want of room. */
   #isCrowded = false;
@@ -63,8 +64,7 @@ export class Sender {
       'Messages that were to be sent to a channel, by channel and outcome: sent, failed, or retry, unknown and paused where they are tried again',
       ['channel', 'outcome'],
     );
-    this.#extending = setTicker(() => {
-      if (this.#sending.size === 0) return;
+    this.#extending = createPausableTicker(() => {
       extendOutboxes(db, [...this.#sending.keys()], now()).catch((error: unknown) => {
         logger.warn({ err: error }, 'what is being sent may be taken by another replica');
       });
@@ -89,7 +89,7 @@ export class Sender {
 
   /** Waits for what is being sent. */
   async stop(): Promise<void> {
-    this.#extending.cancel();
+    this.#extending.pause();
     this.#stopping.abort(new Error('this server stops'));
     await Promise.all(this.#sending.values());
   }
@@ -103,9 +103,11 @@ export class Sender {
         })
         .finally(() => {
           this.#sending.delete(each);
+          if (this.#sending.size === 0) this.#extending.pause();
           if (this.#isCrowded && MAX_SENDS - this.#sending.size >= MIN_CLAIM) this.#deps.wake();
         });
       this.#sending.set(each, done);
+      if (!this.#stopping.signal.aborted) this.#extending.resume();
     }
   }
 

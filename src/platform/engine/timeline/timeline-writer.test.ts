@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createManualClock, runWithClock } from '../../../kernel/clock/clock.ts';
+import { createCountedClock } from '../../../../test/support/counted-clock.ts';
+import { runWithClock } from '../../../kernel/clock/clock.ts';
 import { LiveTurn } from './live-turn.ts';
 import { createTimelineWriter, FLUSH_INTERVAL_MS } from './timeline-writer.ts';
 
@@ -11,24 +12,7 @@ const key = { projectId: 'proj_1', smithId: 'smt_1', threadId: 'thr_1', runId: '
 
 /** A writer that has started, with one live turn. */
 function startWriter() {
-  const manual = createManualClock(new Date(0));
-  let armed = 0;
-  const clock = {
-    ...manual,
-    setTimer(callback: () => void, delayMs: number) {
-      armed += 1;
-      const timer = manual.setTimer(() => {
-        armed -= 1;
-        callback();
-      }, delayMs);
-      return {
-        cancel() {
-          armed -= 1;
-          timer.cancel();
-        },
-      };
-    },
-  };
+  const clock = createCountedClock();
   const context = new AsyncLocalStorage<string>();
   const writes: { readonly rows: number; readonly context: string | undefined }[] = [];
   const failures: Error[] = [];
@@ -63,7 +47,7 @@ function startWriter() {
     writes,
     failures,
     context,
-    countArmed: () => armed,
+    countArmed: clock.countTimers,
     async pass(ms: number) {
       clock.advance(ms);
       for (let turns = 0; turns < 5; turns += 1) await nextTurn();
