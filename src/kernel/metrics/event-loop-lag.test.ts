@@ -1,6 +1,6 @@
 /** With the timers and the clock of the test. */
 import assert from 'node:assert/strict';
-import { beforeEach, mock, test } from 'node:test';
+import { after, beforeEach, mock, test } from 'node:test';
 import { LINGER_MS, LOOK_MS, noteActivity } from '../event-loop/activity.ts';
 import { LAG_SAMPLE_MS } from './event-loop-lag.ts';
 import { createMetrics } from './metrics.ts';
@@ -22,6 +22,7 @@ mock.method(globalThis, 'clearInterval', (timer: NodeJS.Timeout) => {
   clear(timer);
 });
 const metrics = createMetrics({ ofProcess: true });
+after(() => mock.reset());
 beforeEach(async () => {
   noteActivity();
   await metrics.render();
