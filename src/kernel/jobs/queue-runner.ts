@@ -38,6 +38,8 @@ export interface QueueRunnerOptions {
   readonly heartbeatMs: number;
   /** See JobsOptions. */
   readonly processesKeepEnding: () => Promise<boolean>;
+  /** See JobsOptions. */
+  readonly holdJob: () => () => void;
 }
 
 interface ClaimedJob extends Claim {
@@ -203,7 +205,9 @@ export class QueueRunner {
       return;
     }
     const abort = new AbortController();
+    const release = this.#options.holdJob();
     const done = this.#runInTurn(job, claim, { abort, ends }).finally(() => {
+      release();
       if (this.#holds(claim)) this.#active.delete(job.id);
       this.wake();
     });

@@ -72,8 +72,11 @@ export interface RunPlace {
 export interface Engine {
   readonly replicaId: string;
   readonly db: Database;
-  /** The lease under which runs are stored as this replica's: each statement that does so is work `during` it. */
-  readonly heartbeat: Pick<Heartbeat, 'during'>;
+  /**
+   * The lease under which runs are stored as this replica's: each statement that does so is work `during` it. Jobs `hold` it, so that
+   * an end of the process while it runs one is known as abrupt.
+   */
+  readonly heartbeat: Pick<Heartbeat, 'during' | 'hold'>;
   /** Starts and steps of the turns that this replica executes. */
   readonly turns: TurnWriter;
   readonly models: ModelOpener;

@@ -228,6 +228,15 @@ test('a server that holds a question goes on beating, until the run has ended', 
   await rest(server);
 });
 
+test('a server that runs a job beats, so that its end meanwhile is an abrupt one', async () => {
+  await rest(server);
+  const release = server.platform.engine.heartbeat.hold();
+  await pass(server, 30);
+  assert.deepEqual(await readReplica(server.replicaId), { resting: false, fresh: true });
+  release();
+  await rest(server);
+});
+
 test('a server killed while it rests is no abrupt end', async () => {
   await rest(server);
   await db.query({
