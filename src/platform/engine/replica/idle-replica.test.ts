@@ -268,6 +268,14 @@ test('an idle server that misses a wake-up takes over the turn of a dead replica
   assert.equal(await untilSettled(smith, runId), 'completed');
 });
 
+test('a server that drains and stops says so once, and its row is removed for good', async () => {
+  const stopping = await startServer();
+  await stopping.platform.drain(0);
+  await stopping.platform.stop();
+  assert.equal(stopping.statements.filter((text) => text.includes('leaving = true')).length, 1);
+  assert.equal(await readReplica(stopping.replicaId), undefined);
+});
+
 test('another server watches one that begins a turn after a rest, takes nothing from it, and takes over when it dies', async () => {
   const other = await startServer();
   await rest(server);
