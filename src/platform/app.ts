@@ -315,7 +315,13 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     builtin: children.embedder,
   });
   const search = createKnowledgeSearch({ db, embedders });
-  const jobs = deps.jobs ?? createJobs(db, { logger, processesKeepEnding: () => replicasKeepEnding(db) });
+  const jobs =
+    deps.jobs ??
+    createJobs(db, {
+      logger,
+      processesKeepEnding: () => replicasKeepEnding(db),
+      holdJob: () => engine.heartbeat.hold(),
+    });
   const memory = createMemory({ db, jobs, embedders, logger });
   const traceExport = createTraceExport({ db, logger, metrics, collector: config.otlp });
   const skills = createTurnSkills(deps);

@@ -28,7 +28,7 @@ const BATCH_SIZE = 100;
 /** Before the jobs are started. Without a seller there are no receipts; once there is one, earlier payments get theirs. */
 export function defineReceipts(jobs: Jobs, deps: ReceiptDependencies): void {
   jobs.define(QUEUE, ({ signal }) => issueReceipts(deps, signal), { concurrency: 1, retryLimit: 0 });
-  jobs.schedule(QUEUE, EVERY_MINUTE, {});
+  if (deps.seller !== undefined) jobs.schedule(QUEUE, EVERY_MINUTE, {});
 }
 
 /** Of every payment that has none, oldest first. Any number of processes may do so at a time. */

@@ -77,6 +77,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       pollIntervalMs: 100,
       superviseIntervalSeconds: 1,
       ...(options?.processesKeepEnding && { processesKeepEnding: options.processesKeepEnding }),
+      ...(options?.holdJob && { holdJob: options.holdJob }),
     });
     jobs.define<Data>(name, handler, options);
     started.push(jobs);
@@ -702,6 +703,27 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
       ];
       assert.deepEqual(await stored(), expected, round);
     }
+  });
+
+  it('a process is held by each job from before it runs until it has ended, also by one that fails', async () => {
+    const seen: string[] = [];
+    let held = 0;
+    const holdJob = () => {
+      held += 1;
+      return () => {
+        held -= 1;
+      };
+    };
+    const { jobs, name } = await startQueue(
+      async ({ data, attempt }) => {
+        seen.push(`${data.n}: ${held}`);
+        if (data.n === 2 && attempt === 1) throw new Error('no');
+      },
+      { concurrency: 1, retryLimit: 1, retryDelaySeconds: 0, holdJob },
+    );
+    for (const n of [1, 2]) await jobs.enqueue(current().db, name, { n });
+    await eventually(() => (seen.length === 3 && held === 0 ? true : undefined), 'both have ended');
+    assert.deepEqual(seen.toSorted(), ['1: 1', '2: 1', '2: 1']);
   });
 
   it('misuse says what to do', async () => {

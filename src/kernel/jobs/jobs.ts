@@ -75,6 +75,11 @@ export interface JobsOptions {
    * for a quarter of an hour at most, as its next run would be cut off, too. Default: not known, so none waits.
    */
   readonly processesKeepEnding?: () => Promise<boolean>;
+  /**
+   * Called when this process takes a job; the function that it returns, when the process has the job no more. What tells whether processes
+   * keep ending has to know of one that ends in between. Default: nothing.
+   */
+  readonly holdJob?: () => () => void;
 }
 
 export interface Jobs {
@@ -197,6 +202,7 @@ class BossJobs implements Jobs {
         abruptEndLimit: options.abruptEndLimit ?? DEFAULT_ABRUPT_END_LIMIT,
         heartbeatMs: this.#heartbeatSeconds * 1_000,
         processesKeepEnding: this.#options.processesKeepEnding ?? (async () => false),
+        holdJob: this.#options.holdJob ?? (() => () => undefined),
       });
       this.#runners.set(name, runner);
       runner.start();

@@ -44,6 +44,7 @@ function startRunner() {
       abruptEndLimit: 2,
       heartbeatMs: HEARTBEAT_MS,
       processesKeepEnding: async () => false,
+      holdJob: () => () => undefined,
     });
     made.start();
     return made;

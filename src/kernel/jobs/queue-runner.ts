@@ -39,6 +39,8 @@ export interface QueueRunnerOptions {
   readonly heartbeatMs: number;
   /** See JobsOptions. */
   readonly processesKeepEnding: () => Promise<boolean>;
+  /** See JobsOptions. */
+  readonly holdJob: () => () => void;
 }
 
 interface ClaimedJob extends Claim {
@@ -202,7 +204,9 @@ export class QueueRunner {
       return;
     }
     const abort = new AbortController();
+    const release = this.#options.holdJob();
     const done = this.#runInTurn(job, claim, { abort, ends }).finally(() => {
+      release();
       if (this.#holds(claim)) this.#active.delete(job.id);
       this.wake();
     });

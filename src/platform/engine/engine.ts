@@ -73,8 +73,11 @@ export interface RunPlace {
 export interface Engine {
   readonly replicaId: string;
   readonly db: Database;
-  /** The lease under which runs are stored as this replica's: each statement that does so is work `during` it. */
-  readonly heartbeat: Pick<Heartbeat, 'during'>;
+  /**
+   * The lease under which runs are stored as this replica's: each statement that does so is work `during` it. Jobs `hold` it, so that
+   * an end of the process while it runs one is known as abrupt.
+   */
+  readonly heartbeat: Pick<Heartbeat, 'during' | 'hold'>;
   /** Starts and steps of the turns that this replica executes. */
   readonly turns: TurnWriter;
   readonly models: ModelOpener;
@@ -121,6 +124,8 @@ export function createEngine(deps: EngineDependencies): Engine {
   /** Smiths, and how many of the live turns are theirs. */
   const executing = new Map<string, number>();
   const draining = new AbortController();
+  /** The store is told, once, that this replica stops. */
+  let leaving: Promise<void> | undefined;
   const turns = createTurnWriter(db, replicaId, deps.credits.terms);
   const signals = createRunSignals(db, (error) => logger.warn({ err: error }, 'wake-up not sent'));
   const writer = createTimelineWriter({ db, signals, logger, liveTurns: () => live.values() });
@@ -207,10 +212,11 @@ export function createEngine(deps: EngineDependencies): Engine {
       await releaseAll();
     },
     async stop() {
+      const left = leave();
       const release = releaseAll().catch((error) =>
         logger.warn({ err: error }, 'turns not released; their lease will lapse'),
       );
-      await Promise.all([leave(), release]);
+      await Promise.all([left, release]);
       await writer.stop();
       await signals.stop();
     },
@@ -281,9 +287,10 @@ export function createEngine(deps: EngineDependencies): Engine {
   /** Takes no more turns, and says so: an end that comes before this replica is through does not tell against its turns. */
   async function leave(): Promise<void> {
     draining.abort();
-    await beginLeaving(db, replicaId).catch((error) =>
+    leaving ??= beginLeaving(db, replicaId).catch((error) =>
       logger.warn({ err: error }, 'the store was not told of the stop'),
     );
+    await leaving;
   }
 
   async function waitForTurns(timeoutMs: number): Promise<void> {
@@ -298,6 +305,8 @@ export function createEngine(deps: EngineDependencies): Engine {
     for (const turn of turns) turn.abort.abort(new TurnStopped('detached'));
     await Promise.all(turns.map((turn) => turn.done));
     await heartbeat.stop();
+    // Neither writes the row again once it is removed.
+    await leaving;
     if ((await releaseTurns(db, replicaId)) > 0) await signals.announceOrphans();
   }
 }

@@ -62,7 +62,7 @@ export async function insertTopUp(tx: Transaction, workspaceId: string, topUp: N
 /** Defines the job that settles top-ups. Call before `jobs.start`. */
 export function definePayments(jobs: Jobs, deps: TopUpDependencies): void {
   jobs.define(SETTLE_TOP_UPS, ({ signal }) => settleTopUps(deps, signal), { concurrency: 1 });
-  jobs.schedule(SETTLE_TOP_UPS, SETTLE_CRON, {});
+  if (deps.payments.isConfigured) jobs.schedule(SETTLE_TOP_UPS, SETTLE_CRON, {});
 }
 
 interface OpenTopUp {

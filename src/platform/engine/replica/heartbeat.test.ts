@@ -13,7 +13,7 @@ import { createHeartbeat } from './heartbeat.ts';
 
 describeOnEachStore('the heartbeat of a replica', {}, (current) => {
   /** `answer` stands between the replica and its store. */
-  async function openScene() {
+  async function openScene({ isStarted = true } = {}) {
     const { db } = current();
     const replicaId = mintId('rep');
     const scene = {
@@ -50,7 +50,7 @@ describeOnEachStore('the heartbeat of a replica', {}, (current) => {
         },
       }),
     );
-    heartbeat.start();
+    if (isStarted) heartbeat.start();
     /** Whatever the heartbeat does now is done. */
     const settle = async () => {
       do {
@@ -275,6 +275,19 @@ describeOnEachStore('the heartbeat of a replica', {}, (current) => {
     release();
     await scene.pass(60);
     assert.deepEqual([scene.statements.length, await scene.readRow()], [12, RESTING]);
+    await scene.heartbeat.stop();
+  });
+
+  it('work that began before the start is under heartbeats after it', async () => {
+    const scene = await openScene({ isStarted: false });
+    const release = scene.heartbeat.hold();
+    await scene.pass(3);
+    assert.deepEqual(scene.statements, []);
+    scene.heartbeat.start();
+    await scene.settle();
+    await scene.pass(3);
+    assert.deepEqual([scene.statements.length, await scene.readRow()], [4, BEATING]);
+    release();
     await scene.heartbeat.stop();
   });
 

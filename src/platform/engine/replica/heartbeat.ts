@@ -29,7 +29,10 @@ export interface Heartbeat {
    * be called in a transaction. Throws `service_overloaded` after the stop.
    */
   during<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Has heartbeats sent until the returned function is called, without waiting for the first. For work that has no lease. */
+  /**
+   * Has heartbeats sent until the returned function is called, without waiting for the first. For work that has no lease: if the replica
+   * ends meanwhile, that is an abrupt end.
+   */
   hold(): () => void;
   /** Resolves once no more are sent. */
   stop(): Promise<void>;
@@ -66,6 +69,7 @@ class ReplicaHeartbeat implements Heartbeat {
   #sentMs = Number.NEGATIVE_INFINITY;
   /** The row says so: it was registered like this. */
   #isResting = true;
+  /** Other replicas have been told of this one since its last rest. */
   #isAnnounced = false;
   /** A statement may have been carried out whose answer was lost. */
   #mayHaveLostTurn = false;
@@ -85,6 +89,8 @@ class ReplicaHeartbeat implements Heartbeat {
 
   start(): void {
     this.#worker.start();
+    // Of what began before.
+    if (this.#holds > 0 || !this.#isResting) this.#worker.wake();
   }
 
   async during<Result>(work: () => Promise<Result>): Promise<Result> {

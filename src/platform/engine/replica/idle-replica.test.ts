@@ -229,6 +229,15 @@ test('a server that holds a question goes on beating, until the run has ended', 
   await rest(server);
 });
 
+test('a server that runs a job beats, so that its end meanwhile is an abrupt one', async () => {
+  await rest(server);
+  const release = server.platform.engine.heartbeat.hold();
+  await pass(server, 30);
+  assert.deepEqual(await readReplica(server.replicaId), { resting: false, fresh: true });
+  release();
+  await rest(server);
+});
+
 test('a server killed while it rests is no abrupt end', async () => {
   await rest(server);
   await db.query({
@@ -258,6 +267,14 @@ test('an idle server that misses a wake-up takes over the turn of a dead replica
   }, 'the turn is taken over');
   assert.deepEqual([run.interrupted_by, run.replica_id], [['rep_dead'], server.replicaId]);
   assert.equal(await untilSettled(smith, runId), 'completed');
+});
+
+test('a server that drains and stops says so once, and its row is removed for good', async () => {
+  const stopping = await startServer();
+  await stopping.platform.drain(0);
+  await stopping.platform.stop();
+  assert.equal(stopping.statements.filter((text) => text.includes('leaving = true')).length, 1);
+  assert.equal(await readReplica(stopping.replicaId), undefined);
 });
 
 test('another server watches one that begins a turn after a rest, takes nothing from it, and takes over when it dies', async () => {

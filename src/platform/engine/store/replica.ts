@@ -5,7 +5,9 @@
  * A replica that holds nothing rests (`resting`): its row goes without heartbeats, and its silence means nothing. One that is killed
  * while it rests has not ended abruptly, as nothing ended with it. Its first heartbeat ends the rest.
  */
+
 import type { Database, Executor } from '../../../kernel/db/database.ts';
+import { asLook } from '../../../kernel/db/looks.ts';
 
 export const HEARTBEAT_MS = 1_000;
 export const LEASE_SECONDS = 5;
@@ -30,7 +32,7 @@ export async function registerReplica(db: Database, replicaId: string): Promise<
 }
 
 export async function sendHeartbeat(db: Database, replicaId: string): Promise<void> {
-  await db.query({
+  await asLook(db).query({
     text: `
       insert into replicas (id) values ($1)
       on conflict (id) do update set heartbeat_at = now(), resting = false`,
@@ -40,7 +42,7 @@ export async function sendHeartbeat(db: Database, replicaId: string): Promise<vo
 
 /** The last heartbeat before a rest. False, and nothing is written, while the store has a turn of this replica. */
 export async function restReplica(db: Database, replicaId: string): Promise<boolean> {
-  const { rowCount } = await db.query({
+  const { rowCount } = await asLook(db).query({
     text: `
       update replicas set heartbeat_at = now(), resting = true
       where id = $1 and not exists (select from runs where replica_id = $1 and status = 'in_progress')`,
@@ -94,5 +96,5 @@ export async function replicasKeepEnding(db: Executor): Promise<boolean> {
 }
 
 export async function removeSilentReplicas(db: Database): Promise<void> {
-  await db.query({ text: `delete from replicas where heartbeat_at < now() - interval '${REMOVE_AFTER}'` });
+  await asLook(db).query({ text: `delete from replicas where heartbeat_at < now() - interval '${REMOVE_AFTER}'` });
 }
