@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openTestDatabase, type TestDatabase, testServerUrl } from '../../../test/support/database.ts';
 import { connectServer } from './connect-server.ts';
 import type { Database, Executor } from './database.ts';
@@ -141,6 +142,29 @@ describe('a server connection', { skip }, () => {
     await other.query({ text: 'select 1', values: [] }).catch(() => undefined);
     await other.query({ text: 'select 1', values: [] }).catch(() => undefined);
     await other.ping();
+    await other.close();
+  });
+
+  it('that an idle process uses now and then is kept, and those of a load are closed some minutes after it', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const other = await open({});
+    const askPid = async () =>
+      (await other.query<{ pid: number }>({ text: 'select pg_backend_pid() as pid', values: [] })).rows[0]?.pid;
+    const countOpen = async (pids: readonly unknown[]) => {
+      const text = 'select count(*)::int as open from pg_stat_activity where pid = any($1)';
+      return (await database.db.query<{ open: number }>({ text, values: [pids] })).rows[0]?.open;
+    };
+    const pids = await Promise.all([askPid(), askPid()]);
+    assert.equal(new Set(pids).size, 2);
+    t.mock.timers.tick(60_000);
+    const kept = await askPid();
+    assert.ok(pids.includes(kept));
+    assert.equal(await countOpen(pids), 2, 'the next burst finds them');
+    t.mock.timers.tick(240_001);
+    assert.equal(await askPid(), kept);
+    while ((await countOpen(pids)) !== 1) await nextTurn();
+    t.mock.timers.tick(3_600_000);
+    assert.equal(await askPid(), kept);
     await other.close();
   });
 

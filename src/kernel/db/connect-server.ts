@@ -42,6 +42,13 @@ const oldestVersion = 150_000;
 const defaultStatementTimeoutMs = 30_000;
 const defaultCancellationMs = 5_000;
 const pingTimeoutMs = 3_000;
+/**
+ * A new connection costs a handshake and the planning of every prepared statement, so that one is kept for good: the pool lends the one that
+ * was used last, which an idle process therefore goes on using. What a load has opened beyond it is kept between bursts, and given back to
+ * the server, whose connections are limited, a few minutes after the last one.
+ */
+const keptConnections = 1;
+const idleConnectionMs = 300_000;
 
 /** Connects, to prove the address; rejects with StoreUnreachableError, or an Error when the server is too old. */
 export async function connectServer(options: ServerOptions): Promise<Database> {
@@ -108,6 +115,8 @@ class ServerDatabase implements Database {
     this.#pool = new pg.Pool({
       ...config,
       max: options.poolSize ?? 10,
+      min: keptConnections,
+      idleTimeoutMillis: idleConnectionMs,
       keepAlive: true,
       pipeline: true,
       types: columnTypes,

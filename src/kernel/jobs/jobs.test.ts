@@ -681,6 +681,14 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     assert.deepEqual(await stored(), []);
   });
 
+  it('a job that a schedule has made due is announced, as its queue is asked rarely', async () => {
+    const text = `select notify from jobs.queue where name = '__pgboss__send-it'`;
+    const reset = `update jobs.queue set notify = false where name = '__pgboss__send-it'`;
+    await current().db.query({ text: reset, values: [] });
+    await startQueue(async () => undefined);
+    assert.deepEqual((await current().db.query({ text, values: [] })).rows, [{ notify: true }]);
+  });
+
   it('services that share the queue leave the schedules of each other alone', async () => {
     const stored = async () => {
       const text = `select name, cron from jobs.schedule where name like 'of-%' order by name`;

@@ -23,6 +23,7 @@ import type { JobHandler, JobsLogger } from './job.ts';
 import { QueueRunner, SPARE_RUNS } from './queue-runner.ts';
 import { findReadyQueues } from './ready-queues.ts';
 import { createMeasurements } from './stored-gauge.ts';
+import { createSupervision, type Supervision } from './supervision.ts';
 import { SuspectQueue } from './suspect-queue.ts';
 
 export type { Job, JobHandler, JobsLogger } from './job.ts';
@@ -68,7 +69,7 @@ export interface JobsOptions {
   readonly pollIntervalMs?: number;
   /** After so long without a heartbeat a job counts as dead and runs elsewhere. Default 15, at least 10. */
   readonly heartbeatSeconds?: number;
-  /** How often one replica looks for dead ones. Default 10. */
+  /** How often one replica looks for dead ones while jobs are active. Default 10. */
   readonly superviseIntervalSeconds?: number;
   /**
    * Whether processes go on ending abruptly, as they do where an operator or a lack of memory ends them: a suspect waits then,
@@ -121,6 +122,10 @@ const DEFAULT_ABRUPT_END_LIMIT = 2;
 /** The id of none. */
 const NO_JOB = '00000000-0000-0000-0000-000000000000';
 const schema = 'jobs';
+/** The queue by which pg-boss hands on what a schedule has made due. */
+const SEND_IT = '__pgboss__send-it';
+/** Of pg-boss's looks at what seldom changes: indexes that an update builds, and queues of other processes. */
+const SELDOM_SECONDS = 600;
 const daySeconds = 86_400;
 
 class BossJobs implements Jobs {
@@ -132,6 +137,7 @@ class BossJobs implements Jobs {
   readonly #suspects = new SuspectQueue();
   #boss: PgBoss | undefined;
   #looks: PeriodicWorker | undefined;
+  #supervision: Supervision | undefined;
   #started = false;
 
   constructor(db: Database, options: JobsOptions) {
@@ -174,8 +180,13 @@ class BossJobs implements Jobs {
     if (this.#started) throw new Error('the jobs are started already');
     this.#started = true;
     const wakeUps: WakeUps = {
-      wake: (name) => this.#runners.get(name)?.wake(),
+      wake: (name) => {
+        // Also those of other processes, which may die over them.
+        this.#supervision?.expectJob();
+        this.#runners.get(name)?.wake();
+      },
       wakeAll: () => {
+        this.#supervision?.expectJob();
         for (const runner of this.#runners.values()) runner.wake();
       },
     };
@@ -184,6 +195,7 @@ class BossJobs implements Jobs {
     await this.#openTables();
     const updated = new Set(await this.#applyQueues(boss));
     await this.#applySchedules(boss);
+    await this.#hearSchedules(boss);
     for (const name of this.#definitions.keys()) {
       // pg-boss knows those that were there when it started, and forgets those that it updates. To know of another, it asks for it, which it
       // may not do in the transaction of whoever enqueues: so it does now. This process or another may have created it meanwhile.
@@ -191,6 +203,13 @@ class BossJobs implements Jobs {
     }
     // Before the first job runs, as it may enqueue others.
     this.#boss = boss;
+    this.#supervision = createSupervision({
+      db: this.#db,
+      logger: this.#options.logger,
+      pass: () => boss.supervise(),
+      intervalMs: this.#superviseSeconds * 1_000,
+    });
+    this.#supervision.start();
     for (const [name, { handler, options }] of this.#definitions) {
       const runner = new QueueRunner(boss, name, handler, {
         db: this.#db,
@@ -218,7 +237,9 @@ class BossJobs implements Jobs {
   }
 
   async #wakeReady(): Promise<void> {
-    for (const name of await findReadyQueues(this.#db, [...this.#runners.keys()])) this.#runners.get(name)?.wake();
+    const ready = await findReadyQueues(this.#db, [...this.#runners.keys()]);
+    if (ready.length > 0) this.#supervision?.expectJob();
+    for (const name of ready) this.#runners.get(name)?.wake();
   }
 
   async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
@@ -227,11 +248,16 @@ class BossJobs implements Jobs {
     this.#runners.clear();
     const boss = this.#boss;
     this.#boss = undefined;
+    await this.#supervision?.stop();
     await boss?.stop({ graceful: false, close: false });
   }
 
   get #heartbeatSeconds(): number {
     return this.#options.heartbeatSeconds ?? 15;
+  }
+
+  get #superviseSeconds(): number {
+    return this.#options.superviseIntervalSeconds ?? 10;
   }
 
   async #openBoss(wakeUps: WakeUps): Promise<PgBoss> {
@@ -259,15 +285,20 @@ class BossJobs implements Jobs {
   async #startBoss(wakeUps: WakeUps): Promise<PgBoss> {
     // Loaded here, as a process that runs no jobs needs none of it.
     const { PgBoss } = await import('pg-boss');
-    const { logger, superviseIntervalSeconds = 10 } = this.#options;
+    const { logger } = this.#options;
     const embedded = this.#db.kind === 'embedded';
     const boss = new PgBoss({
       db: adaptExecutor(this.#db, this.#db, wakeUps),
       schema,
       backend: embedded ? 'pglite' : 'postgres',
       useListenNotify: true,
-      superviseIntervalSeconds,
-      monitorIntervalSeconds: superviseIntervalSeconds,
+      // See supervision.ts. Without it there are no flows either, which nothing uses.
+      supervise: false,
+      monitorIntervalSeconds: this.#superviseSeconds,
+      queueCacheIntervalSeconds: SELDOM_SECONDS,
+      bamIntervalSeconds: SELDOM_SECONDS,
+      // A fallback: see #hearSchedules.
+      cronWorkerIntervalSeconds: 45,
       maintenanceIntervalSeconds: 3_600,
       // Both look after a server with background processes; the embedded store looks after itself.
       monitorVacuum: !embedded,
@@ -331,6 +362,15 @@ class BossJobs implements Jobs {
       if (known !== undefined && hasSettings(known, schedule)) continue;
       await boss.schedule(name, cron, data, { tz: timezone, key, singletonKey: key });
     }
+  }
+
+  /** Has what a schedule has made due announced as other jobs are, so that pg-boss need not ask for it every few seconds. */
+  async #hearSchedules(boss: PgBoss): Promise<void> {
+    const queue = (await boss.getQueues([SEND_IT]))[0];
+    if (queue === undefined || hasSettings(queue, { notify: true })) return;
+    await boss.updateQueue(SEND_IT, { notify: true });
+    // See start().
+    await boss.findJobs(SEND_IT, { id: NO_JOB });
   }
 
   #requireDefined(name: string): void {
