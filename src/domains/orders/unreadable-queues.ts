@@ -1,6 +1,8 @@
 /** Queues of registries whose oldest message cannot be read, or not be removed: those behind it wait until the registry removes it. */
+
 import type { Clock } from '../../kernel/clock/clock.ts';
-import type { Database } from '../../kernel/db/database.ts';
+import type { Database, Executor } from '../../kernel/db/database.ts';
+import { asLook } from '../../kernel/db/looks.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import { type RegistryMember, type RegistryMessage, UnreadableQueue } from '../registry/registry.ts';
 import { type SystemDb, systemDb } from '../workspace-scope.ts';
@@ -45,12 +47,12 @@ export async function acknowledgeOrTell(
   }
 }
 
-const queueOf = (db: Database, registry: string) =>
+const queueOf = (db: Executor, registry: string) =>
   systemDb(db).updateTable('registry_duties').where('registry', '=', registry).where('duty', '=', 'messages');
 
 async function forgetProblem({ db }: QueueDependencies, registry: string): Promise<void> {
   const nothing = { problem: null, problem_since: null };
-  await queueOf(db, registry).set(nothing).where('problem_since', 'is not', null).execute();
+  await queueOf(asLook(db), registry).set(nothing).where('problem_since', 'is not', null).execute();
 }
 
 /** Tells it once, when the queue has had a problem for so long. */
