@@ -19,7 +19,7 @@ const STATEMENTS_A_PASS = 500;
 const PASS_AFTER_MS = 1_000;
 const NEXT_PASS_MS = 100;
 /** A store is quiet when it has run fewer statements than this in that time. */
-const QUIET_STATEMENTS = 400;
+const QUIET_STATEMENTS = 100;
 const QUIET_MS = 10_000;
 
 export interface EmbeddedMaintenance {
