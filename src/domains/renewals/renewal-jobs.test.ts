@@ -6,16 +6,22 @@ import { defineRenewals, wakeRenewals } from './index.ts';
 
 test('a wake-up runs the renewals once its transaction commits', async () => {
   const { db, close } = await openTestDatabase();
-  const { promise: looked, resolve } = Promise.withResolvers<void>();
   const jobs = createJobs(db, { logger: { warn: () => undefined, error: () => undefined } });
-  let runs = 0;
+  let onRun = (): void => undefined;
   defineRenewals(jobs, {
     async runDue() {
-      runs += 1;
-      resolve();
+      onRun();
       return { looked: 0, charged: 0, isComplete: true };
     },
   });
+  // Those of the schedule, which may be due at any moment, have another key.
+  const countWoken = async () => {
+    const { rows } = await db.query<{ count: number }>({
+      text: `select count(*)::int as count from jobs.job where name = 'domains.renewals' and singleton_key = 'wake'`,
+      values: [],
+    });
+    return rows[0]?.count;
+  };
   await jobs.start();
   try {
     const undone = db.transaction(async (tx) => {
@@ -23,9 +29,13 @@ test('a wake-up runs the renewals once its transaction commits', async () => {
       throw new Error('undo');
     });
     await assert.rejects(undone, /undo/);
-    assert.equal(runs, 0);
+    assert.equal(await countWoken(), 0);
+    const run = new Promise<void>((resolve) => {
+      onRun = resolve;
+    });
     await db.transaction((tx) => wakeRenewals(jobs, tx));
-    await looked;
+    assert.equal(await countWoken(), 1);
+    await run;
   } finally {
     await jobs.stop({ graceMs: 1_000 });
     await close();
