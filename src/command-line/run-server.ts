@@ -8,6 +8,7 @@ import { holdsStore } from '../kernel/db/embedded-folder.ts';
 import { openDatabase } from '../kernel/db/open-database.ts';
 import { createLogger, type Logger } from '../kernel/log/log.ts';
 import { openLogOutput } from '../kernel/log/open-log-output.ts';
+import { bookkeepingTables } from './bookkeeping-tables.ts';
 import { EXIT_FAILURE, EXIT_OK } from './command-error.ts';
 import { storeTemplate } from './migrations.ts';
 import { joinProcesses, tellsItsSteps } from './processes/join-processes.ts';
@@ -88,6 +89,7 @@ async function openStore(config: Config, logger: Logger): Promise<Database> {
     dataDir: config.dataDir,
     poolSize: config.databasePoolSize,
     template: storeTemplate,
+    bookkeeping: bookkeepingTables,
     logger,
   });
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
+import type { SharedBoss } from '../kernel/jobs/shared-boss.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { OperatedService } from '../kernel/operator/index.ts';
@@ -14,6 +15,7 @@ export interface ServerDependencies {
   readonly db: Database;
   readonly outbound: Outbound;
   readonly vault: Vault;
+  readonly boss: SharedBoss;
   /** The service's own. */
   readonly metrics: Metrics;
   /** Where clients reach the service. */

@@ -11,6 +11,7 @@ import { migrate } from '../kernel/db/migrate.ts';
 import { BLOCK_BUCKETS_S, type EventLoopWatch, watchEventLoop } from '../kernel/event-loop/watch-event-loop.ts';
 import { mountHealth } from '../kernel/http/health.ts';
 import { listenOn } from '../kernel/http/listen-on.ts';
+import { createSharedBoss } from '../kernel/jobs/shared-boss.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import { createMetrics, type Metrics } from '../kernel/metrics/metrics.ts';
 import { startMetricsServer } from '../kernel/metrics/serve-metrics.ts';
@@ -61,7 +62,8 @@ export async function startServices(
   const outbound = createOutbound({ allow: config.outboundAllow, logger });
   opened.defer(() => outbound.close());
   stop.throwIfReceived();
-  const parts = { config, logger, db, outbound, ...(await prepareStore(config, logger, db)) };
+  const boss = createSharedBoss({ db, logger });
+  const parts = { config, logger, db, outbound, boss, ...(await prepareStore(config, logger, db)) };
   reportStep('services', places.map(({ service }) => serviceTitles[service]).join(' and the '));
   const running: Running[] = [];
   opened.defer(async () => void (await Promise.all(running.map(({ served }) => served.stop()))));

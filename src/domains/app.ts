@@ -92,7 +92,7 @@ function listOperations(deps: Dependencies): Operation<never>[] {
 
 export async function createDomains(given: GivenDependencies): Promise<Domains> {
   const { config, db, logger, metrics, registry, publisher } = given;
-  const jobs = given.jobs ?? createJobs(db, { logger });
+  const jobs = given.jobs ?? createJobs(db, { logger, boss: given.boss });
   const background = given.background ?? createBackgroundWork(logger);
   const deps: Dependencies = { ...given, jobs, background, answers: createAnswerStore(given.vault) };
   watchRegistries(deps);

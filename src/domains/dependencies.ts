@@ -3,6 +3,7 @@ import type { Clock } from '../kernel/clock/clock.ts';
 import type { Config } from '../kernel/config/config.ts';
 import type { Database } from '../kernel/db/database.ts';
 import type { Jobs } from '../kernel/jobs/jobs.ts';
+import type { SharedBoss } from '../kernel/jobs/shared-boss.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Outbound } from '../kernel/outbound/outbound.ts';
@@ -68,6 +69,8 @@ export interface GivenDependencies {
   readonly background?: BackgroundWork;
   /** Default: the queue in the database. Tests give one that runs jobs when they ask for it. */
   readonly jobs?: Jobs | undefined;
+  /** Of the queue in the database: see JobsOptions. */
+  readonly boss?: SharedBoss;
   /** Which operations are served, by id. Default: all. A test that opens many replicas serves the few that it calls: routes are most of what one costs. */
   readonly servesOperation?: (id: string) => boolean;
 }

@@ -38,7 +38,7 @@ import {
 import { defineSignIns } from './resources/sign-ins/index.ts';
 import { watchTransfers } from './transfers-out/index.ts';
 import { defineRegistrantAudit, runVerifications } from './verifications/index.ts';
-import { defineLedgerAudit, definePayments, mailDisputes, runAutoTopUps } from './wallet/index.ts';
+import { defineLedgerAudit, definePayments, findNextTopUpLook, mailDisputes, runAutoTopUps } from './wallet/index.ts';
 import { systemDb } from './workspace-scope.ts';
 
 export interface Workers {
@@ -87,7 +87,7 @@ export function createWorkers(deps: Dependencies): Workers {
     name: 'aliases',
     intervalMs: ALIASES_INTERVAL_MS,
     store: deps.db,
-    pass: async (signal) => void (await refreshAliases(deps, signal)),
+    pass: (signal) => refreshAliases(deps, signal),
     logger: deps.logger,
   });
   const notices = createPeriodicWorker({
@@ -114,6 +114,7 @@ export function createWorkers(deps: Dependencies): Workers {
     async pass(signal) {
       await runAutoTopUps({ ...deps, onPaid: (tx) => wakeRenewals(jobs, tx) }, signal);
       await mailDisputes(deps);
+      return findNextTopUpLook(deps);
     },
     logger: deps.logger,
   });

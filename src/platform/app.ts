@@ -8,6 +8,7 @@ import type { Operation } from '../kernel/http/operation.ts';
 import { createService } from '../kernel/http/service.ts';
 import { createLifecycle, jobsWorker, type Resource, type ServiceLifecycle } from '../kernel/http/service-lifecycle.ts';
 import { createJobs, type Jobs } from '../kernel/jobs/jobs.ts';
+import type { SharedBoss } from '../kernel/jobs/shared-boss.ts';
 import type { Logger } from '../kernel/log/log.ts';
 import type { Metrics } from '../kernel/metrics/metrics.ts';
 import type { Outbound } from '../kernel/outbound/outbound.ts';
@@ -189,6 +190,8 @@ export interface GivenDependencies {
   readonly metrics: Metrics;
   /** Default: the queue in the database. Tests give one that runs jobs when they ask for it. */
   readonly jobs?: Jobs | undefined;
+  /** Of the queue in the database: see JobsOptions. */
+  readonly boss?: SharedBoss;
   /** Default: this replica's own. Tests give some that several share; whoever gives them closes them. */
   readonly children?: Partial<ChildProcesses>;
   /** Further sources of tools, besides the server's own. */
@@ -319,6 +322,7 @@ export async function createPlatform(deps: GivenDependencies): Promise<Platform>
     deps.jobs ??
     createJobs(db, {
       logger,
+      boss: deps.boss,
       processesKeepEnding: () => replicasKeepEnding(db),
       holdJob: () => engine.heartbeat.hold(),
     });

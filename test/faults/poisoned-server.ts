@@ -13,6 +13,7 @@ import { migrate } from '../../src/kernel/db/migrate.ts';
 import { openDatabase } from '../../src/kernel/db/open-database.ts';
 import { mountHealth } from '../../src/kernel/http/health.ts';
 import { createJobs } from '../../src/kernel/jobs/jobs.ts';
+import { createSharedBoss } from '../../src/kernel/jobs/shared-boss.ts';
 import { createLogger } from '../../src/kernel/log/log.ts';
 import { createMetrics } from '../../src/kernel/metrics/metrics.ts';
 import { createOutbound } from '../../src/kernel/outbound/outbound.ts';
@@ -33,7 +34,7 @@ const db = await openDatabase({
 });
 for (const source of migrationSources) await migrate(db, source);
 
-const jobs = createJobs(db, { logger, heartbeatSeconds: HEARTBEAT_SECONDS, superviseIntervalSeconds: 1 });
+const jobs = createJobs(db, { logger, heartbeatSeconds: HEARTBEAT_SECONDS, superviseSeconds: 1 });
 jobs.define('poisoned', async () => {
   await wait(UNTIL_ABORT_MS);
   process.abort();
@@ -63,6 +64,7 @@ const parts = {
   config,
   logger,
   db,
+  boss: createSharedBoss({ db, logger }),
   outbound: createOutbound({ allow: config.outboundAllow }),
   vault: createVault(config.masterKeys),
   metrics,

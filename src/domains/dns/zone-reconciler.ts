@@ -5,7 +5,7 @@
 
 import pLimit from 'p-limit';
 import type { Clock } from '../../kernel/clock/clock.ts';
-import { sleep } from '../../kernel/clock/timers.ts';
+import { setTimer, sleep } from '../../kernel/clock/timers.ts';
 import type { Executor } from '../../kernel/db/database.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
 import { backoffMs } from '../../kernel/retry/backoff.ts';
@@ -173,6 +173,8 @@ class Reconciler implements ZoneReconciler {
       const failures = (this.#failing.get(name)?.failures ?? 0) + 1;
       const waitMs = backoffMs(failures, RETRY);
       this.#failing.set(name, { failures, notBefore: clock.now().getTime() + waitMs });
+      // Nothing that the store tells: the sweeps may be far apart.
+      setTimer(() => this.#sweeps.wake(), waitMs);
       logger.warn({ err: error, zone: name, failures, waitMs }, 'a zone could not be published; it is tried again');
     }
   }

@@ -4,7 +4,13 @@
  */
 
 import pLimit from 'p-limit';
-import { createPeriodicWorker, type PeriodicPass, type PeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import {
+  createPeriodicWorker,
+  type PeriodicPass,
+  type PeriodicWorker,
+  SPARE_LOOK_MS,
+  UNTOLD_LOOK_MS,
+} from '../../kernel/periodic/periodic-worker.ts';
 import { noteBalance } from '../balances/index.ts';
 import { createDailyLooks } from '../daily-look/index.ts';
 import { announceTransfer, findDomainById, findOwner, syncDomain } from '../portfolio/index.ts';
@@ -49,11 +55,11 @@ export interface OrderWorker {
 
 export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): OrderWorker {
   const { logger, registry } = deps;
-  const createWorker = (name: string, pass: PeriodicPass) =>
-    createPeriodicWorker({ name, intervalMs: sweepMs, store: deps.db, pass, logger });
+  const createWorker = (name: string, pass: PeriodicPass, quietMs?: number) =>
+    createPeriodicWorker({ name, intervalMs: sweepMs, store: deps.db, pass, logger, ...(quietMs && { quietMs }) });
   // One each: a registry that is away, slow, or takes few commands keeps no other waiting.
   const orders = zonesByRegistry(registry).map(({ id, zones }) =>
-    createWorker(`orders at ${id}`, (signal) => advanceDueOrders(deps, zones, signal)),
+    createWorker(`orders at ${id}`, (signal) => advanceDueOrders(deps, zones, signal), UNTOLD_LOOK_MS),
   );
   const refunds = createWorker('refunds', () => sendRefunds(deps));
   const readers = registry.members.map(
@@ -69,6 +75,7 @@ export function createOrderWorker(deps: OrderDependencies, sweepMs = SWEEP_MS): 
       name: `names that orders did not get at ${id}`,
       intervalMs: FAILED_LOOK_MS,
       store: deps.db,
+      quietMs: SPARE_LOOK_MS,
       pass: (signal) => lookAtFailedOrders(deps, zones, signal),
       logger,
     }),

@@ -32,17 +32,20 @@ interface HeldDuty {
 
 /**
  * Does it where it is due and nobody else does. After a pass that found nothing to do the next one is later, each time. Resolves with the
- * milliseconds until then, where it was done.
+ * milliseconds until then, or until the lease of whoever does it ends.
  */
 export async function doDuty(
   { clock, db }: { readonly db: Executor; readonly clock: Clock },
   duty: DutyOf,
   work: Work,
-): Promise<number | undefined> {
+): Promise<number> {
   const store = systemDb(asLook(db));
   await makeOnce(db, duty, clock.now());
+  const waitMs = await readWait(store, duty, clock.now());
+  if (waitMs > 0) return waitMs;
   const claimed = await claim(store, duty, clock.now());
-  if (claimed === undefined) return undefined;
+  // Another process was faster.
+  if (claimed === undefined) return LEASE_MS;
   let { until } = claimed;
   let isIdle = false;
   let pauseMs = 0;
@@ -78,6 +81,17 @@ async function makeOnce(db: Executor, { duty, registry }: DutyOf, now: Date): Pr
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   known.add(`${duty} ${registry}`);
+}
+
+/** Milliseconds; 0: it is due, and nobody does it. */
+async function readWait(store: SystemDb, { duty, registry }: DutyOf, now: Date): Promise<number> {
+  const { due_at, lease_until } = await store
+    .selectFrom('registry_duties')
+    .where('registry', '=', registry)
+    .where('duty', '=', duty)
+    .select(['due_at', 'lease_until'])
+    .executeTakeFirstOrThrow();
+  return Math.max(0, due_at.getTime() - now.getTime(), (lease_until?.getTime() ?? 0) - now.getTime());
 }
 
 async function claim(store: SystemDb, { duty, registry }: DutyOf, now: Date) {

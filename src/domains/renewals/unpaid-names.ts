@@ -15,7 +15,7 @@ import type { Clock } from '../../kernel/clock/clock.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { mintId } from '../../kernel/ids/ids.ts';
 import type { Logger } from '../../kernel/log/log.ts';
-import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, UNTOLD_LOOK_MS } from '../../kernel/periodic/periodic-worker.ts';
 import { appendEvent, type NewEvent } from '../events/index.ts';
 import { applyHold } from '../holds/index.ts';
 import type { Mailer } from '../mail/index.ts';
@@ -94,6 +94,7 @@ export function createUnpaidNames(options: UnpaidNamesOptions, intervalMs = INTE
       name: `unpaid names at ${pass.registry}`,
       intervalMs,
       store: options.db,
+      quietMs: UNTOLD_LOOK_MS,
       pass: (signal) => inBackground(() => pass.runDue(signal), { signal }),
       logger: options.logger,
     }),

@@ -1,6 +1,7 @@
 /** The wallet as other parts use it. */
 export {
   type AutoTopUpRow,
+  findNextTopUpLook,
   findSettings,
   lockSettings,
   monthOf,

@@ -13,9 +13,8 @@ import {
   runTransaction,
   type StoreLogger,
 } from './session.ts';
-import { shareUse } from './share-use.ts';
+import { type SharedUse, shareUse } from './share-use.ts';
 import { StoreUnavailableError, StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
-import type { StoreUse } from './store-use.ts';
 import { columnTypes } from './values.ts';
 import { WakeUps } from './wake-ups.ts';
 
@@ -35,6 +34,8 @@ export interface ServerOptions {
   readonly idleTransactionTimeoutMs?: number;
   /** Longest wait for a connection, be it made or awaited from the pool. Default 5,000. */
   readonly connectTimeoutMs?: number;
+  /** Tables, with their schemas, whose changes are no use of the store: see `share-use.ts`. */
+  readonly bookkeeping?: readonly string[];
   readonly logger?: StoreLogger;
 }
 
@@ -86,7 +87,7 @@ interface SharedConnection {
 
 class ServerDatabase implements Database {
   readonly kind = 'server';
-  readonly use: StoreUse;
+  readonly use: SharedUse;
   readonly address: string;
   readonly #pool: pg.Pool;
   readonly #listener: NotificationListener;
@@ -129,11 +130,12 @@ class ServerDatabase implements Database {
     this.#listener = new NotificationListener(config, options.logger);
     this.use = shareUse(
       {
+        query: (statement) => this.query(statement),
         // What a store that closes still runs is nobody's news.
         notify: async (channel, payload) => (this.#pool.ending ? undefined : this.notify(channel, payload)),
         listen: (channel, onMessage, onGap) => this.listen(channel, onMessage, onGap),
       },
-      options.logger,
+      { bookkeeping: options.bookkeeping ?? [], logger: options.logger },
     );
   }
 
@@ -195,6 +197,7 @@ class ServerDatabase implements Database {
 
   async close(): Promise<void> {
     this.#wakeUps.close();
+    this.use.close();
     await this.#listener.close();
     if (!this.#pool.ending) await this.#pool.end();
   }

@@ -12,6 +12,8 @@ export interface OpenDatabaseOptions {
   readonly poolSize: number;
   /** What a new embedded store starts from, see EmbeddedOptions. */
   readonly template?: string;
+  /** See ServerOptions. */
+  readonly bookkeeping?: readonly string[];
   readonly logger?: StoreLogger;
 }
 
@@ -20,9 +22,9 @@ export interface OpenDatabaseOptions {
  * (embedded); both messages say what to do.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<Database> {
-  const { url, dataDir, poolSize, template, logger } = options;
+  const { url, dataDir, poolSize, template, bookkeeping, logger } = options;
   const logging = logger === undefined ? {} : { logger };
-  if (url !== undefined) return connectServer({ url, poolSize, ...logging });
+  if (url !== undefined) return connectServer({ url, poolSize, ...(bookkeeping && { bookkeeping }), ...logging });
   return connectEmbedded({
     folder: join(dataDir, 'database'),
     ...(template !== undefined && { template }),

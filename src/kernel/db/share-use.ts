@@ -1,28 +1,48 @@
-/** The use of a server store, of which its processes tell each other: what one leaves undone, another must look for. */
+/**
+ * The use of a server store, of which its processes tell each other: what one leaves undone, another must look for. Nobody tells of
+ * what a process has changed right before it died, or a person by hand: while nothing is heard of, PostgreSQL is asked whether any row has changed.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
+import { setTimer, type Timer } from '../clock/timers.ts';
 import type { Database } from './database.ts';
 import type { StoreLogger } from './session.ts';
 import { StoreUse } from './store-use.ts';
 
 const CHANNEL = 'store_used';
 const TELL_EVERY_MS = 2_000;
+/** A connection tells of its changes up to ten seconds after it has made them: with those nothing is missed for longer than half a minute. */
+const COUNT_EVERY_MS = 15_000;
 
-/** Listens as soon as somebody waits for a use. */
-export function shareUse(db: Pick<Database, 'notify' | 'listen'>, logger: StoreLogger | undefined): StoreUse {
-  return new SharedUse(db, logger);
+export interface ShareUseOptions {
+  /** Tables, with their schemas, of what processes note down for themselves: a change of theirs is no use. */
+  readonly bookkeeping: readonly string[];
+  readonly logger: StoreLogger | undefined;
 }
 
-class SharedUse extends StoreUse {
-  readonly #db: Pick<Database, 'notify' | 'listen'>;
-  readonly #logger: StoreLogger | undefined;
+/** Listens and asks once somebody waits for a use. */
+export function shareUse(db: Pick<Database, 'query' | 'notify' | 'listen'>, options: ShareUseOptions): SharedUse {
+  return new SharedUse(db, options);
+}
+
+export class SharedUse extends StoreUse {
+  readonly #db: Pick<Database, 'query' | 'notify' | 'listen'>;
+  readonly #options: ShareUseOptions;
+  /** Whoever waits may be on another clock. */
+  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   readonly #ownId = randomUUID();
   #toldAtMs = Number.NEGATIVE_INFINITY;
   #listening: Promise<unknown> | undefined;
+  #counts: Timer | undefined;
+  #hasCounted = false;
+  #isClosed = false;
+  /** Row changes when they were last counted. */
+  #changes: string | undefined;
 
-  constructor(db: Pick<Database, 'notify' | 'listen'>, logger: StoreLogger | undefined) {
+  constructor(db: Pick<Database, 'query' | 'notify' | 'listen'>, options: ShareUseOptions) {
     super();
     this.#db = db;
-    this.#logger = logger;
+    this.#options = options;
   }
 
   override note(): void {
@@ -32,7 +52,7 @@ class SharedUse extends StoreUse {
     if (nowMs - this.#toldAtMs < TELL_EVERY_MS) return;
     this.#toldAtMs = nowMs;
     this.#db.notify(CHANNEL, this.#ownId).catch((error: unknown) => {
-      this.#logger?.warn(
+      this.#options.logger?.warn(
         { err: error },
         'other processes were not told that the store is used; they look by themselves',
       );
@@ -41,7 +61,14 @@ class SharedUse extends StoreUse {
 
   override onNextUse(onUse: () => void): () => void {
     this.#listening ??= this.#listen();
+    this.#countLater();
     return super.onNextUse(onUse);
+  }
+
+  /** Asks no more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#counts?.cancel();
   }
 
   async #listen(): Promise<void> {
@@ -55,4 +82,39 @@ class SharedUse extends StoreUse {
       this.#listening = undefined;
     }
   }
+
+  #countLater(): void {
+    if (this.#isClosed) return;
+    const delayMs = this.#hasCounted ? COUNT_EVERY_MS : 0;
+    this.#counts ??= this.#inOwnContext(() => setTimer(() => void this.#countChanges(), delayMs));
+  }
+
+  /** Those of this process are among them: what it has done since the last time counts once more. */
+  async #countChanges(): Promise<void> {
+    this.#counts = undefined;
+    if (!this.isAwaited) return;
+    this.#hasCounted = true;
+    try {
+      const changes = await readChanges(this.#db, this.#options.bookkeeping);
+      if (changes === undefined || changes !== this.#changes) super.note();
+      this.#changes = changes;
+    } catch (error) {
+      this.#options.logger?.warn({ err: error }, 'whether others use the store was not read; it is tried again');
+    }
+    if (this.isAwaited) this.#countLater();
+  }
+}
+
+/** A number that is another once rows have changed; undefined on a server that does not count them. */
+async function readChanges(db: Pick<Database, 'query'>, bookkeeping: readonly string[]): Promise<string | undefined> {
+  const { rows } = await db.query<{ changes: string; is_counted: boolean }>({
+    text: `
+      select current_setting('track_counts') = 'on' as is_counted, coalesce(sum(
+        pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid) + pg_stat_get_tuples_deleted(c.oid)), 0)::text as changes
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema', 'jobs')
+        and n.nspname || '.' || c.relname <> all ($1)`,
+    values: [bookkeeping],
+  });
+  return rows[0]?.is_counted === true ? rows[0].changes : undefined;
 }

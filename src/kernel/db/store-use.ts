@@ -13,6 +13,11 @@ export class StoreUse {
     return this.#count;
   }
 
+  /** Whether somebody waits for the next one. */
+  get isAwaited(): boolean {
+    return this.#waiting.size > 0;
+  }
+
   /** Call when a use has ended. */
   note(): void {
     this.#count += 1;

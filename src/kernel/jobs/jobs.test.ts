@@ -75,7 +75,7 @@ describeOnEachStore('jobs', { sources: [] }, (current) => {
     const jobs = createJobs(options?.db ?? current().db, {
       logger: options?.logger ?? silent,
       pollIntervalMs: 100,
-      superviseIntervalSeconds: 1,
+      superviseSeconds: 1,
       ...(options?.processesKeepEnding && { processesKeepEnding: options.processesKeepEnding }),
       ...(options?.holdJob && { holdJob: options.holdJob }),
     });

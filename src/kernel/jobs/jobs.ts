@@ -14,16 +14,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
-import { isMadeMeanwhile, sqlState, sqlStateOf } from '../db/sql-errors.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
-import { createAbruptEnds } from './abrupt-ends.ts';
-import { adaptExecutor, type WakeUps } from './boss-adapter.ts';
-import { bossClock } from './boss-clock.ts';
+import { adaptExecutor } from './boss-adapter.ts';
 import type { JobHandler, JobsLogger } from './job.ts';
 import { QueueRunner, SPARE_RUNS } from './queue-runner.ts';
 import { findReadyQueues } from './ready-queues.ts';
-import { createMeasurements } from './stored-gauge.ts';
-import { createSupervision, type Supervision } from './supervision.ts';
+import { createSharedBoss, type HeldBoss, NO_JOB, type SharedBoss } from './shared-boss.ts';
 import { SuspectQueue } from './suspect-queue.ts';
 
 export type { Job, JobHandler, JobsLogger } from './job.ts';
@@ -69,8 +65,10 @@ export interface JobsOptions {
   readonly pollIntervalMs?: number;
   /** After so long without a heartbeat a job counts as dead and runs elsewhere. Default 15, at least 10. */
   readonly heartbeatSeconds?: number;
-  /** How often one replica looks for dead ones while jobs are active. Default 10. */
-  readonly superviseIntervalSeconds?: number;
+  /** Default: one of its own. */
+  readonly boss?: SharedBoss | undefined;
+  /** Of its own one: how often it looks for dead jobs while jobs are active. Default 10. */
+  readonly superviseSeconds?: number;
   /**
    * Whether processes go on ending abruptly, as they do where an operator or a lack of memory ends them: a suspect waits then,
    * for a quarter of an hour at most, as its next run would be cut off, too. Default: not known, so none waits.
@@ -119,13 +117,6 @@ interface ScheduleDefinition {
 
 const DEFAULT_RETRY_LIMIT = 3;
 const DEFAULT_ABRUPT_END_LIMIT = 2;
-/** The id of none. */
-const NO_JOB = '00000000-0000-0000-0000-000000000000';
-const schema = 'jobs';
-/** The queue by which pg-boss hands on what a schedule has made due. */
-const SEND_IT = '__pgboss__send-it';
-/** Of pg-boss's looks at what seldom changes: indexes that an update builds, and queues of other processes. */
-const SELDOM_SECONDS = 600;
 const daySeconds = 86_400;
 
 class BossJobs implements Jobs {
@@ -137,7 +128,7 @@ class BossJobs implements Jobs {
   readonly #suspects = new SuspectQueue();
   #boss: PgBoss | undefined;
   #looks: PeriodicWorker | undefined;
-  #supervision: Supervision | undefined;
+  #held: HeldBoss | undefined;
   #started = false;
 
   constructor(db: Database, options: JobsOptions) {
@@ -179,23 +170,17 @@ class BossJobs implements Jobs {
   async start(): Promise<void> {
     if (this.#started) throw new Error('the jobs are started already');
     this.#started = true;
-    const wakeUps: WakeUps = {
-      wake: (name) => {
-        // Also those of other processes, which may die over them.
-        this.#supervision?.expectJob();
-        this.#runners.get(name)?.wake();
-      },
+    const { boss: shared = createSharedBoss({ ...this.#options, db: this.#db }) } = this.#options;
+    const held = await shared.hold({
+      wake: (name) => this.#runners.get(name)?.wake(),
       wakeAll: () => {
-        this.#supervision?.expectJob();
         for (const runner of this.#runners.values()) runner.wake();
       },
-    };
-    const known = await readQueueNames(this.#db);
-    const boss = await this.#openBoss(wakeUps);
-    await this.#openTables();
+    });
+    this.#held = held;
+    const { boss, known } = held;
     const updated = new Set(await this.#applyQueues(boss));
     await this.#applySchedules(boss);
-    await this.#hearSchedules(boss);
     for (const name of this.#definitions.keys()) {
       // pg-boss knows those that were there when it started, and forgets those that it updates. To know of another, it asks for it, which it
       // may not do in the transaction of whoever enqueues: so it does now. This process or another may have created it meanwhile.
@@ -203,13 +188,6 @@ class BossJobs implements Jobs {
     }
     // Before the first job runs, as it may enqueue others.
     this.#boss = boss;
-    this.#supervision = createSupervision({
-      db: this.#db,
-      logger: this.#options.logger,
-      pass: () => boss.supervise(),
-      intervalMs: this.#superviseSeconds * 1_000,
-    });
-    this.#supervision.start();
     for (const [name, { handler, options }] of this.#definitions) {
       const runner = new QueueRunner(boss, name, handler, {
         db: this.#db,
@@ -236,79 +214,25 @@ class BossJobs implements Jobs {
     this.#looks.start();
   }
 
-  async #wakeReady(): Promise<void> {
-    const ready = await findReadyQueues(this.#db, [...this.#runners.keys()]);
-    if (ready.length > 0) this.#supervision?.expectJob();
-    for (const name of ready) this.#runners.get(name)?.wake();
+  async #wakeReady(): Promise<number | undefined> {
+    const { names, nextInMs } = await findReadyQueues(this.#db, [...this.#runners.keys()]);
+    if (names.length > 0) this.#held?.expectJob();
+    for (const name of names) this.#runners.get(name)?.wake();
+    return nextInMs;
   }
 
   async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     await this.#looks?.stop();
     await Promise.all([...this.#runners.values()].map((runner) => runner.stop(graceMs)));
     this.#runners.clear();
-    const boss = this.#boss;
+    const held = this.#held;
+    this.#held = undefined;
     this.#boss = undefined;
-    await this.#supervision?.stop();
-    await boss?.stop({ graceful: false, close: false });
+    await held?.release();
   }
 
   get #heartbeatSeconds(): number {
     return this.#options.heartbeatSeconds ?? 15;
-  }
-
-  get #superviseSeconds(): number {
-    return this.#options.superviseIntervalSeconds ?? 10;
-  }
-
-  async #openBoss(wakeUps: WakeUps): Promise<PgBoss> {
-    try {
-      return await this.#startBoss(wakeUps);
-    } catch (error) {
-      // Of two processes that install the queue at once, the second may not see yet that its schema is there; now it does.
-      if (!isMadeMeanwhile(error)) throw error;
-      return this.#startBoss(wakeUps);
-    }
-  }
-
-  async #openTables(): Promise<void> {
-    for (const create of [createAbruptEnds, createMeasurements]) {
-      try {
-        await create(this.#db);
-      } catch (error) {
-        // Likewise.
-        if (!isMadeMeanwhile(error)) throw error;
-        await create(this.#db);
-      }
-    }
-  }
-
-  async #startBoss(wakeUps: WakeUps): Promise<PgBoss> {
-    // Loaded here, as a process that runs no jobs needs none of it.
-    const { PgBoss } = await import('pg-boss');
-    const { logger } = this.#options;
-    const embedded = this.#db.kind === 'embedded';
-    const boss = new PgBoss({
-      db: adaptExecutor(this.#db, this.#db, wakeUps),
-      schema,
-      backend: embedded ? 'pglite' : 'postgres',
-      useListenNotify: true,
-      // See supervision.ts. Without it there are no flows either, which nothing uses.
-      supervise: false,
-      monitorIntervalSeconds: this.#superviseSeconds,
-      queueCacheIntervalSeconds: SELDOM_SECONDS,
-      bamIntervalSeconds: SELDOM_SECONDS,
-      // A fallback: see #hearSchedules.
-      cronWorkerIntervalSeconds: 45,
-      maintenanceIntervalSeconds: 3_600,
-      // Both look after a server with background processes; the embedded store looks after itself.
-      monitorVacuum: !embedded,
-      reindex: !embedded,
-      clock: bossClock,
-    });
-    boss.on('error', (error) => logger.error({ err: error }, 'the job queue failed at its own work'));
-    boss.on('warning', (warning) => logger.warn({ warning }, 'the job queue warns'));
-    await boss.start();
-    return boss;
   }
 
   /** Most starts find the queues as they left them: what is the same is left alone. The names of those that were there and are others now. */
@@ -364,28 +288,8 @@ class BossJobs implements Jobs {
     }
   }
 
-  /** Has what a schedule has made due announced as other jobs are, so that pg-boss need not ask for it every few seconds. */
-  async #hearSchedules(boss: PgBoss): Promise<void> {
-    const queue = (await boss.getQueues([SEND_IT]))[0];
-    if (queue === undefined || hasSettings(queue, { notify: true })) return;
-    await boss.updateQueue(SEND_IT, { notify: true });
-    // See start().
-    await boss.findJobs(SEND_IT, { id: NO_JOB });
-  }
-
   #requireDefined(name: string): void {
     if (!this.#definitions.has(name)) throw new Error(`the job ${name} is not defined: define() it first`);
-  }
-}
-
-/** None before the first start has installed the queue. */
-async function readQueueNames(db: Database): Promise<ReadonlySet<string>> {
-  try {
-    const { rows } = await db.query<{ name: string }>({ text: `select name from ${schema}.queue`, values: [] });
-    return new Set(rows.map(({ name }) => name));
-  } catch (error) {
-    if (sqlStateOf(error) !== sqlState.undefinedTable) throw error;
-    return new Set();
   }
 }
 

@@ -11,7 +11,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { elapsedMs, setTimer, type Timer } from '../clock/timers.ts';
-import type { Database } from '../db/database.ts';
+import type { Database, Executor } from '../db/database.ts';
 import type { JobsLogger } from './job.ts';
 
 /** Between two checks while no job is active. */
@@ -91,9 +91,19 @@ export function createSupervision({ db, logger, pass, intervalMs }: SupervisionO
   };
 }
 
+/** So that the many that are over need not be read for it. */
+export async function createActiveIndex(db: Executor): Promise<void> {
+  const { rows } = await db.query<{ found: boolean }>({
+    text: `select to_regclass('jobs.job_active') is not null as found`,
+    values: [],
+  });
+  if (rows[0]?.found === true) return;
+  await db.query({ text: `create index if not exists job_active on jobs.job_common (name) where state = 'active'` });
+}
+
 async function hasActiveJob(db: Pick<Database, 'query'>): Promise<boolean> {
   const { rows } = await db.query<{ found: boolean }>({
-    text: `select exists (select from jobs.job where state = 'active') as found`,
+    text: `select exists (select from jobs.job_common where state = 'active') as found`,
     values: [],
   });
   return rows[0]?.found === true;

@@ -23,7 +23,7 @@ export interface PeriodicWorkerOptions {
   readonly logger?: PeriodicWorkerLogger | undefined;
   /** While nobody uses it the wait doubles after each pass, up to `quietMs`; the next use brings it back to the interval. */
   readonly store?: { readonly use: StoreUse };
-  /** Default 30,000, and never less than the interval. */
+  /** Default 300,000, and never less than the interval. */
   readonly quietMs?: number;
   /** Whether `start` begins with a pass, or waits first, for the interval or a wake-up. Default true. */
   readonly startsAtOnce?: boolean;
@@ -56,8 +56,11 @@ export function createPeriodicWorker(options: PeriodicWorkerOptions): PeriodicWo
 
 const LONGEST_BACKOFF_INTERVALS = 10;
 const BACKOFF_WITHOUT_INTERVAL_MS = 1_000;
-const QUIET_MS = 30_000;
-/** For what a signal brings, or what may well come a little later. */
+/** Of a worker whose passes say when the next thing is due, or to which only a change of the store gives something to do. */
+const QUIET_MS = 300_000;
+/** `quietMs` of workers for which things come due by themselves, and whose passes do not tell of them. */
+export const UNTOLD_LOOK_MS = 30_000;
+/** The same, where they may well come a little later. */
 export const SPARE_LOOK_MS = 120_000;
 
 class Worker implements PeriodicWorker {

@@ -8,6 +8,7 @@
 import type { Database } from '../db/database.ts';
 import { asLook } from '../db/looks.ts';
 import { json } from '../db/values.ts';
+import { earliestOf } from '../periodic/next-due.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
 
 /** Where a service keeps its webhooks: tables that are alike in both, but for these names. */
@@ -60,6 +61,8 @@ export interface Claim<Event> {
   readonly deliveries: readonly ClaimedDelivery<Event>[];
   /** Where the next look begins; '' where this one went through the rest. */
   readonly next: string;
+  /** When one is due next, among the endpoints that were gone through. */
+  readonly dueAt: Date | undefined;
 }
 
 /**
@@ -72,7 +75,10 @@ export async function claimDeliveries<Event>(
   request: ClaimRequest,
 ): Promise<Claim<Event>> {
   const { now, after, perEndpoint, perFailingEndpoint, busy, limit } = request;
-  const { rows } = await asLook(db).query<ClaimedDelivery<Event> & { last_endpoint: string | null }>({
+  const leaseUntil = new Date(now.getTime() + LEASE_MS);
+  const { rows } = await asLook(db).query<
+    ClaimedDelivery<Event> & { last_endpoint: string | null; due_at: Date | null }
+  >({
     text: `
       with recursive endpoints as (
         select (select d.webhook_id from ${schema}webhook_deliveries d where d.status = 'pending' and d.webhook_id > $1
@@ -82,7 +88,14 @@ export async function claimDeliveries<Event>(
                 order by d.webhook_id limit 1), e.number + 1
         from endpoints e where e.webhook_id is not null and e.number < ${ENDPOINTS_A_LOOK}
       ), last as (
-        select max(webhook_id) filter (where number = ${ENDPOINTS_A_LOOK}) as webhook_id from endpoints
+        select max(e.webhook_id) filter (where e.number = ${ENDPOINTS_A_LOOK}) as webhook_id, min(later.next_attempt_at) as due_at
+        from endpoints e
+        left join ${schema}webhooks w on w.id = e.webhook_id and w.active
+        left join lateral (
+          select next_attempt_at from ${schema}webhook_deliveries
+          where status = 'pending' and webhook_id = w.id and next_attempt_at > $3
+          order by next_attempt_at limit 1
+        ) later on true
       ), due as (
         select d.${owner}, d.id, w.url, w.failing_since, w.sealed_secret, w.sealed_previous_secret,
           w.previous_secret_expires_at, w.sealed_earlier_secrets
@@ -104,7 +117,7 @@ export async function claimDeliveries<Event>(
           due.sealed_secret, due.sealed_previous_secret, due.previous_secret_expires_at, due.sealed_earlier_secrets
       )
       select c.*, v.type, v.created_at as event_created_at, ${eventColumns.map((name) => `v.${name}`).join(', ')},
-        last.webhook_id as last_endpoint
+        last.webhook_id as last_endpoint, last.due_at
       from last left join (claimed c join ${schema}events v on v.${owner} = c.owner_id and v.id = c.event_id) on true`,
     values: [
       after,
@@ -113,7 +126,7 @@ export async function claimDeliveries<Event>(
       perEndpoint,
       perFailingEndpoint,
       limit,
-      new Date(now.getTime() + LEASE_MS),
+      leaseUntil,
     ],
   });
   const deliveries = rows.filter(({ id }) => id !== null);
@@ -125,7 +138,8 @@ export async function claimDeliveries<Event>(
           .map(({ webhook_id }) => webhook_id)
           .sort()
           .at(-1);
-  return { deliveries, next: served ?? rows[0]?.last_endpoint ?? '' };
+  const dueAt = earliestOf([rows[0]?.due_at, deliveries.length > 0 ? leaseUntil : undefined]);
+  return { deliveries, next: served ?? rows[0]?.last_endpoint ?? '', dueAt };
 }
 
 export interface SettledAttempt {

@@ -9,6 +9,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { earliestOf, millisecondsUntil } from '../periodic/next-due.ts';
 import { type Vault, VaultError } from '../vault/vault.ts';
 import {
   type ClaimedDelivery,
@@ -68,13 +69,18 @@ export class Dispatcher<Event> {
     );
   }
 
-  /** Begins what is due, as far as there is room. */
-  async dispatch(signal: AbortSignal): Promise<void> {
+  /** Begins what is due, as far as there is room. The milliseconds until more is due, where that is known. */
+  async dispatch(signal: AbortSignal): Promise<number | undefined> {
+    let dueAt: Date | undefined;
     while (!signal.aborted && !this.#stopping.signal.aborted) {
       const limit = MAX_AT_ONCE - this.#underWay.size;
-      if (limit <= 0) return;
+      if (limit <= 0) break;
       const from = this.#after;
-      const { deliveries, next } = await claimDeliveries<Event>(this.#deps.db, this.#deps.tables, {
+      const {
+        deliveries,
+        next,
+        dueAt: nextDueAt,
+      } = await claimDeliveries<Event>(this.#deps.db, this.#deps.tables, {
         now: this.#deps.now(),
         after: from,
         perEndpoint: PER_ENDPOINT,
@@ -84,9 +90,11 @@ export class Dispatcher<Event> {
       });
       for (const delivery of deliveries) this.#begin(delivery);
       this.#after = next;
+      dueAt = earliestOf([dueAt, nextDueAt]);
       // From the first endpoint to the last nothing is due that may be sent.
-      if (deliveries.length === 0 && from === '' && next === '') return;
+      if (deliveries.length === 0 && from === '' && next === '') break;
     }
+    return millisecondsUntil(dueAt, this.#deps.now());
   }
 
   /** Waits for what is under way. */

@@ -4,7 +4,7 @@ import type { Database } from '../../kernel/db/database.ts';
 import type { Worker } from '../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../kernel/log/log.ts';
 import type { Metrics } from '../../kernel/metrics/metrics.ts';
-import { createPeriodicWorker } from '../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicPass } from '../../kernel/periodic/periodic-worker.ts';
 import type { Vault } from '../../kernel/vault/vault.ts';
 import type { Engine } from '../engine/index.ts';
 import { ACCOUNTS_CHANNEL } from './accounts/channel.ts';
@@ -81,7 +81,7 @@ export function createMessaging(deps: MessagingDependencies): Messaging {
     onPassed: createDismiss(parts),
     onSaid: planner.lookAt,
   });
-  const worker = (name: string, intervalMs: number, pass: (signal: AbortSignal) => Promise<void>) =>
+  const worker = (name: string, intervalMs: number, pass: PeriodicPass) =>
     createPeriodicWorker({ name, intervalMs, store: db, pass, logger });
   const dispatches = worker('channel dispatcher', DISPATCH_INTERVAL_MS, (signal) => dispatcher.dispatch(signal));
   const sends = worker('channel sender', SEND_INTERVAL_MS, (signal) => sender.send(signal));

@@ -25,11 +25,16 @@ export interface StoredFollower {
   readonly logger: { warn(fields: object, message: string): void };
 }
 
-/** Takes all that is final. Resolves at once where another replica is at it. */
-export async function followStored(db: Database, follower: StoredFollower, signal: AbortSignal): Promise<void> {
-  for (let isFull = await hasNews(db, follower.name); isFull && !signal.aborted; ) {
+/**
+ * Takes all that is final. Resolves at once where another replica is at it. False: there was nothing behind its place. True: more may
+ * be there soon, as what is not final yet becomes so when older transactions end, also without a change.
+ */
+export async function followStored(db: Database, follower: StoredFollower, signal: AbortSignal): Promise<boolean> {
+  const isNews = await hasNews(db, follower.name);
+  for (let isFull = isNews; isFull && !signal.aborted; ) {
     isFull = await db.transaction((tx) => takeBatch(tx, follower));
   }
+  return isNews;
 }
 
 /** Whether something was written behind its place, be it final or not, or its place is not of this database. */

@@ -6,6 +6,7 @@
 import { ASYNC_COMMIT } from '../../kernel/db/async-commit.ts';
 import type { Database } from '../../kernel/db/database.ts';
 import { asLook } from '../../kernel/db/looks.ts';
+import { earliestOf } from '../../kernel/periodic/next-due.ts';
 
 /** Longer than a turn takes to begin. */
 const LEASE_MS = 10_000;
@@ -36,6 +37,8 @@ export interface ClaimedQueue {
   readonly smith_id: string | null;
   readonly claims: number;
   readonly failures: number;
+  /** When its lease ends, or it is looked at again. */
+  readonly next_attempt_at: Date;
   /** It has a turn in progress, and was put off instead of claimed. */
   readonly is_busy: boolean;
 }
@@ -44,6 +47,8 @@ export interface Claim<Queue> {
   readonly queues: readonly Queue[];
   /** Where the next look begins; '' where this one went through the rest. */
   readonly next: string;
+  /** When one is due next, among the projects that were gone through. */
+  readonly dueAt: Date | undefined;
 }
 
 /** A table of queues. All of it is SQL. */
@@ -68,7 +73,7 @@ export async function claimQueues<Queue extends ClaimedQueue>(
   { table, id, columns, ignoresBusy = 'false', contents }: QueueTable,
   { now, after, allowed, limit }: ClaimRequest,
 ): Promise<Claim<Queue>> {
-  const { rows } = await asLook(db).query<Queue & { last_project: string | null }>({
+  const { rows } = await asLook(db).query<Queue & { last_project: string | null; due_at: Date | null }>({
     text: `
       with recursive projects as (
         select (select q.project_id from ${table} q where q.next_attempt_at is not null and q.project_id > $1
@@ -78,7 +83,13 @@ export async function claimQueues<Queue extends ClaimedQueue>(
                 order by q.project_id limit 1), p.number + 1
         from projects p where p.project_id is not null and p.number < ${PROJECTS_A_LOOK}
       ), last as (
-        select max(project_id) filter (where number = ${PROJECTS_A_LOOK}) as project_id from projects
+        select max(project_id) filter (where number = ${PROJECTS_A_LOOK}) as project_id, min(later.next_attempt_at) as due_at
+        from projects p
+        left join lateral (
+          select next_attempt_at from ${table}
+          where next_attempt_at is not null and project_id = p.project_id and next_attempt_at > $3
+          order by next_attempt_at limit 1
+        ) later on true
       ), due as (
         select q.project_id, q.${id} as id, not (${ignoresBusy}) and exists (
             select from runs r where r.project_id = q.project_id and r.smith_id = q.smith_id and r.status = 'in_progress'
@@ -98,14 +109,15 @@ export async function claimQueues<Queue extends ClaimedQueue>(
           waits = q.waits + due.is_busy::int,
           claims = q.claims + (not due.is_busy)::int
         from due where q.project_id = due.project_id and q.${id} = due.id
-        returning q.project_id, q.smith_id, q.claims, q.failures, due.is_busy${columns.map((name) => `, q.${name}`).join('')}
+        returning q.project_id, q.smith_id, q.next_attempt_at, q.claims, q.failures, due.is_busy${columns.map((name) => `, q.${name}`).join('')}
       )
-      select claimed.*, last.project_id as last_project, ${ASYNC_COMMIT}${contents === undefined ? '' : ', waiting.contents'}
+      select claimed.*, last.project_id as last_project, last.due_at, ${ASYNC_COMMIT}${contents === undefined ? '' : ', waiting.contents'}
       from last left join claimed on true
       ${contents === undefined ? '' : `left join lateral (${contents}) waiting on not claimed.is_busy`}`,
     values: [after, JSON.stringify([...allowed].map(([project_id, count]) => ({ project_id, count }))), now, limit],
   });
   const queues = rows.filter(({ project_id }) => project_id !== null);
+  const dueAt = earliestOf([rows[0]?.due_at, ...queues.map(({ next_attempt_at }) => next_attempt_at)]);
   // Cut short: projects behind those that were served come first the next time.
   const served =
     queues.length < limit
@@ -114,7 +126,7 @@ export async function claimQueues<Queue extends ClaimedQueue>(
           .map(({ project_id }) => project_id)
           .sort()
           .at(-1);
-  return { queues, next: served ?? rows[0]?.last_project ?? '' };
+  return { queues, next: served ?? rows[0]?.last_project ?? '', dueAt };
 }
 
 /** How long to wait after so many waits in a row, spread so that many do not come back together. */

@@ -9,6 +9,7 @@
 import { LRUCache } from 'lru-cache';
 import { elapsedMs } from '../../kernel/clock/timers.ts';
 import { createBatcher } from '../../kernel/event-loop/batcher.ts';
+import { earliestOf, millisecondsUntil } from '../../kernel/periodic/next-due.ts';
 import type { Claim, ClaimedQueue, ClaimRequest, QueueOwner } from './claim-queues.ts';
 
 /** Room for fewer turns than these is not worth a look. */
@@ -104,24 +105,27 @@ export class Dispatcher<Queue extends ClaimedQueue, Settled> {
     return MAX_TURNS - this.#turns >= MIN_TURNS;
   }
 
-  /** Begins what waits, as far as there is room. */
-  async dispatch(signal: AbortSignal): Promise<void> {
+  /** Begins what waits, as far as there is room. The milliseconds until more is due, where that is known. */
+  async dispatch(signal: AbortSignal): Promise<number | undefined> {
+    let dueAt: Date | undefined;
     while (!signal.aborted) {
       if (!this.hasRoom) {
         this.#isCrowded = true;
-        return;
+        break;
       }
       const limit = Math.min(this.#deps.maxStarts - this.#starting.size, MAX_TURNS - this.#turns);
       const from = this.#after;
       const lookedMs = performance.now();
       const request = { now: this.#now(), after: from, allowed: this.#takeAllowed(), limit };
-      const { queues, next } = await this.#deps.queues.claim(request);
+      const { queues, next, dueAt: nextDueAt } = await this.#deps.queues.claim(request);
+      dueAt = earliestOf([dueAt, nextDueAt]);
       for (const queue of queues) if (queue.is_busy) this.#waitFor(queue, lookedMs);
       await this.#begin(queues.filter(({ is_busy }) => !is_busy));
       this.#after = next;
       // From the first project to the last nothing more is due that may be begun.
-      if (queues.length < limit && from === '' && next === '') return;
+      if (queues.length < limit && from === '' && next === '') break;
     }
+    return millisecondsUntil(dueAt, this.#now());
   }
 
   /** A turn has come to rest here: what waits for its smith, or for room in its project, is tried at once. */

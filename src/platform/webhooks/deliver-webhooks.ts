@@ -74,9 +74,12 @@ export function createWebhookDeliveries(deps: WebhookDependencies): Worker {
     intervalMs: FAN_OUT_INTERVAL_MS,
     store: db,
     pass: async (signal) => {
-      if ((await fanOut(deps, signal)) === 0) return;
-      dispatches.wake();
-      db.wake(DELIVERIES_CHANNEL);
+      const { written, expectsMore } = await fanOut(deps, signal);
+      if (written > 0) {
+        dispatches.wake();
+        db.wake(DELIVERIES_CHANNEL);
+      }
+      return expectsMore ? 0 : undefined;
     },
     logger,
   });

@@ -16,8 +16,15 @@ export interface FanOutDependencies {
   readonly logger: { warn(fields: object, message: string): void };
 }
 
-/** Fans out what is final. Resolves with the number of new deliveries; zero too where another replica is at it. */
-export async function fanOut({ db, now, logger }: FanOutDependencies, signal: AbortSignal): Promise<number> {
+export interface FannedOut {
+  /** New deliveries; zero too where another replica is at it. */
+  readonly written: number;
+  /** Whether more may be there soon: see `followStored`. */
+  readonly expectsMore: boolean;
+}
+
+/** Fans out what is final. */
+export async function fanOut({ db, now, logger }: FanOutDependencies, signal: AbortSignal): Promise<FannedOut> {
   let written = 0;
   const take = async (tx: Transaction, events: readonly FollowedEvent[]): Promise<boolean> => {
     const count = await writeDeliveries(tx, events, now());
@@ -25,8 +32,9 @@ export async function fanOut({ db, now, logger }: FanOutDependencies, signal: Ab
     return count > 0;
   };
   // What happened before the restore has been delivered, as far as anybody knows; a replay delivers it again.
-  await followStored(db, { name: 'webhooks', eventsABatch: EVENTS_A_BATCH, afterRestore: 'end', take, logger }, signal);
-  return written;
+  const follower = { name: 'webhooks', eventsABatch: EVENTS_A_BATCH, afterRestore: 'end', take, logger } as const;
+  const expectsMore = await followStored(db, follower, signal);
+  return { written, expectsMore };
 }
 
 interface Subscription {

@@ -42,9 +42,16 @@ export interface AliasLook extends AliasAnswer {
 const CLAIM_MS = 60_000;
 const BATCH_SIZE = 50;
 
-/** Whether there is anything for the two below: one look at what is nearly always nothing. */
-export async function areAliasesDue(db: Database, now: Date): Promise<boolean> {
-  const { rows } = await db.query<{ are_due: boolean }>({
+export interface DueAliases {
+  /** Whether there is anything for the two below. */
+  readonly areDue: boolean;
+  /** When one is looked up next of those that are not due. */
+  readonly nextLookAt: Date | undefined;
+}
+
+/** One look at what is nearly always nothing. */
+export async function findDueAliases(db: Database, now: Date): Promise<DueAliases> {
+  const { rows } = await db.query<{ are_due: boolean; next_look_at: Date | null }>({
     text: `select exists (
         select from domains.alias_answers a
         left join domains.dns_records r on r.workspace_id = a.workspace_id and r.domain_id = a.domain_id and r.type = 'ALIAS'
@@ -54,10 +61,10 @@ export async function areAliasesDue(db: Database, now: Date): Promise<boolean> {
         select from domains.dns_records r
         left join domains.alias_answers a on a.workspace_id = r.workspace_id and a.domain_id = r.domain_id
         where r.type = 'ALIAS' and a.target is null
-      ) as are_due`,
+      ) as are_due, (select min(look_at) from domains.alias_answers where look_at > $1) as next_look_at`,
     values: [now],
   });
-  return rows[0]?.are_due === true;
+  return { areDue: rows[0]?.are_due === true, nextLookAt: rows[0]?.next_look_at ?? undefined };
 }
 
 /** Gives every ALIAS record a row, and takes away those of records that are gone. */

@@ -13,14 +13,15 @@ import pLimit from 'p-limit';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import { millisecondsUntil } from '../../../kernel/periodic/next-due.ts';
 import { backoffMs } from '../../../kernel/retry/backoff.ts';
 import {
   type AliasAddress,
   type AliasLook,
   type AliasProblem,
-  areAliasesDue,
   type ClaimedAlias,
   claimAliases,
+  findDueAliases,
   listTargets,
   matchAliases,
   saveLook,
@@ -45,15 +46,16 @@ const CONCURRENCY = 8;
 /** ALIAS records that lead to one another. */
 const LONGEST_CHAIN = 8;
 
-/** Those that are due, once; how many there were. */
-export async function refreshAliases(deps: AliasDependencies, signal?: AbortSignal): Promise<number> {
+/** Those that are due, once. Resolves with the milliseconds until the next, where none was due. */
+export async function refreshAliases(deps: AliasDependencies, signal?: AbortSignal): Promise<number | undefined> {
   const now = deps.clock.now();
-  if (!(await areAliasesDue(deps.db, now))) return 0;
+  const { areDue, nextLookAt } = await findDueAliases(deps.db, now);
+  if (!areDue) return millisecondsUntil(nextLookAt, now);
   await matchAliases(deps.db, now);
   const due = await claimAliases(deps.db, now);
   const limit = pLimit(CONCURRENCY);
   await Promise.all(due.map((alias) => limit(() => (signal?.aborted === true ? undefined : refresh(deps, alias)))));
-  return due.length;
+  return undefined;
 }
 
 async function refresh(deps: AliasDependencies, alias: ClaimedAlias): Promise<void> {

@@ -1,4 +1,5 @@
 /** Carries out requests to switch DNSSEC on or off. Every replica runs one; leases keep them apart. */
+import { millisecondsUntil } from '../../../kernel/periodic/next-due.ts';
 import { createPeriodicWorker, type PeriodicWorker, SPARE_LOOK_MS } from '../../../kernel/periodic/periodic-worker.ts';
 import { advanceDnssec } from './advance-dnssec.ts';
 import type { DnssecContext } from './dnssec-step.ts';
@@ -50,7 +51,7 @@ class Reconciler implements DnssecReconciler {
       intervalMs: options.sweepIntervalMs ?? 5_000,
       store: context.db,
       quietMs: SPARE_LOOK_MS,
-      pass: async (signal) => void (await this.advanceDue(signal)),
+      pass: async (signal) => (await this.#advanceAll(signal)).nextInMs,
       logger: context.logger,
     });
   }
@@ -67,19 +68,27 @@ class Reconciler implements DnssecReconciler {
   }
 
   async advanceDue(signal?: AbortSignal): Promise<number> {
+    return (await this.#advanceAll(signal)).count;
+  }
+
+  async #advanceAll(signal: AbortSignal | undefined) {
     const { clock, db, publisher } = this.#context;
     if (publisher.supportsDnssec) await renewSerials(db, clock.now());
     if (this.#keyLifetimeMs !== undefined && publisher.supportsDnssec) {
       await rollOldKeys(db, new Date(clock.now().getTime() - this.#keyLifetimeMs));
     }
     let count = 0;
+    let nextLookAt: Date | undefined;
     const workers: Promise<void>[] = [];
     const failures: unknown[] = [];
     const work = async (): Promise<void> => {
       for (;;) {
         if (signal?.aborted === true) return;
-        const zone = await claimDueZone(db, clock.now());
-        if (zone === undefined) return;
+        const { zone, nextLookAt: later } = await claimDueZone(db, clock.now());
+        if (zone === undefined) {
+          nextLookAt = later;
+          return;
+        }
         // Where there is one there may be more; a sweep that finds nothing costs one query.
         if (workers.length < CONCURRENCY) addWorker();
         count += 1;
@@ -92,6 +101,6 @@ class Reconciler implements DnssecReconciler {
     // Takes in those that are added meanwhile.
     for (const worker of workers) await worker;
     if (failures.length > 0) throw failures[0];
-    return count;
+    return { count, nextInMs: millisecondsUntil(nextLookAt, clock.now()) };
   }
 }

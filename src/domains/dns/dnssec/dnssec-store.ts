@@ -70,10 +70,19 @@ interface ClaimedRow {
   dnssec_attempts: number;
 }
 
-/** Leases the zone that has been due the longest; undefined when none is. Zones of domains that are gone never are. */
-export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone | undefined> {
+export interface ZoneClaim {
+  /** The one that has been due the longest; undefined where none is. Zones of domains that are gone never are. */
+  readonly zone: ClaimedZone | undefined;
+  /** When the first becomes due of those that are not. */
+  readonly nextLookAt: Date | undefined;
+}
+
+/** Leases a zone that is due. */
+export async function claimDueZone(db: Database, now: Date): Promise<ZoneClaim> {
   const leaseUntil = new Date(now.getTime() + LEASE_MS);
-  const { rows } = await sql<ClaimedRow>`
+  const { rows } = await sql<
+    { [Column in keyof ClaimedRow]: ClaimedRow[Column] | null } & { next_look_at: Date | null }
+  >`
     with due as (
       select z.workspace_id, z.domain_id from domains.zones z
       join domains.domains d on d.workspace_id = z.workspace_id and d.id = z.domain_id and d.state <> 'gone'
@@ -82,15 +91,25 @@ export async function claimDueZone(db: Database, now: Date): Promise<ClaimedZone
         and ${isFree(LEASE, now)}
       order by z.dnssec_next_look_at nulls first limit 1
       for no key update of z skip locked
+    ), claimed as (
+      update domains.zones z set dnssec_lease_until = ${leaseUntil}, dnssec_lapsed_leases = ${countLapsed(LEASE)} from due
+      where z.workspace_id = due.workspace_id and z.domain_id = due.domain_id
+      returning z.workspace_id, z.domain_id, z.name, z.dnssec, z.ds_records, z.ds_handed_at, z.ds_pending_since,
+        z.ds_removed_at, z.roll_state, z.roll_step_at, z.roll_ds_records, z.dnssec_attempts
     )
-    update domains.zones z set dnssec_lease_until = ${leaseUntil}, dnssec_lapsed_leases = ${countLapsed(LEASE)} from due
-    where z.workspace_id = due.workspace_id and z.domain_id = due.domain_id
-    returning z.workspace_id, z.domain_id, z.name, z.dnssec, z.ds_records, z.ds_handed_at, z.ds_pending_since,
-      z.ds_removed_at, z.roll_state, z.roll_step_at, z.roll_ds_records, z.dnssec_attempts`.execute(
-    systemDb(asLook(db)),
-  );
+    select claimed.*, least(
+      (select min(dnssec_next_look_at) from domains.zones
+       where dnssec in ('enabling', 'disabling') and dnssec_next_look_at > ${now}),
+      (select min(dnssec_next_look_at) from domains.zones where roll_state is not null and dnssec_next_look_at > ${now})
+    ) as next_look_at
+    from (values (true)) as one left join claimed on true`.execute(systemDb(asLook(db)));
   const row = rows[0];
-  if (row === undefined) return undefined;
+  const nextLookAt = row?.next_look_at ?? undefined;
+  const zone = row?.workspace_id === null || row === undefined ? undefined : toZone(row as ClaimedRow, leaseUntil);
+  return { zone, nextLookAt };
+}
+
+function toZone(row: ClaimedRow, leaseUntil: Date): ClaimedZone {
   return {
     workspaceId: row.workspace_id,
     domainId: row.domain_id,

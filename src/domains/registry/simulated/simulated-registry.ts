@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../../kernel/clock/clock.ts';
 import type { Database } from '../../../kernel/db/database.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
-import { createPeriodicWorker, type PeriodicWorker, SPARE_LOOK_MS } from '../../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import { explainMissingHost, type HostCommands, hostSteps, isBelow } from '../host-steps.ts';
 import {
   type Availability,
@@ -119,7 +119,6 @@ class SimulatedRegistry implements SingleRegistry {
       name: 'simulated registry',
       intervalMs: dueIntervalMs,
       store: db,
-      quietMs: SPARE_LOOK_MS,
       pass: async () => (await this.#core.runDue()).nextInMs,
       logger,
       startsAtOnce: false,

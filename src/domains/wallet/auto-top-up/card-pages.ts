@@ -56,3 +56,15 @@ export async function settleCardPages(deps: PageDependencies, signal?: AbortSign
     }
   }
 }
+
+/** When the first of the pages is looked up again that have no card yet. */
+export async function findNextCardPage(db: Database): Promise<Date | undefined> {
+  const page = await systemDb(db)
+    .selectFrom('auto_top_ups')
+    .where('page_reference', 'is not', null)
+    .select('page_looked_at')
+    .orderBy('page_looked_at', (order) => order.asc().nullsFirst())
+    .limit(1)
+    .executeTakeFirst();
+  return page && new Date((page.page_looked_at?.getTime() ?? 0) + LOOK_MS);
+}

@@ -15,16 +15,18 @@ import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import { asLook } from '../../../kernel/db/looks.ts';
 import { json } from '../../../kernel/db/values.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
+import { earliestOf, millisecondsUntil } from '../../../kernel/periodic/next-due.ts';
 import { appendEvent } from '../../events/index.ts';
 import type { Mailer } from '../../mail/index.ts';
 import { workspaceDb } from '../../workspace-scope.ts';
 import { credit, lockWallet } from '../ledger.ts';
 import type { PaymentFailure, Payments } from '../payments/payments.ts';
-import { settleCardPages } from './card-pages.ts';
+import { findNextCardPage, settleCardPages } from './card-pages.ts';
 import {
   type AutoCharge,
   claimOpen,
   closeCharge,
+  findNextOpenCharge,
   insertCharge,
   listLow,
   lockSettings,
@@ -62,6 +64,17 @@ export async function runAutoTopUps(deps: AutoTopUpDependencies, signal?: AbortS
     if (charge !== undefined && !(await settle(deps, charge))) unknown += 1;
   }
   await mailDeclines(deps);
+}
+
+/** Milliseconds until the payment provider is asked again about a page or a charge; undefined: it need not be. */
+export async function findNextTopUpLook({
+  clock,
+  db,
+  payments,
+}: Omit<AutoTopUpDependencies, 'onPaid'>): Promise<number | undefined> {
+  if (!payments.isConfigured) return undefined;
+  const times = await Promise.all([findNextCardPage(db), findNextOpenCharge(db)]);
+  return millisecondsUntil(earliestOf(times), clock.now());
 }
 
 /** Writes a charge down where the wallet is low still; undefined where it is not, or the month’s limit is reached. */

@@ -123,6 +123,16 @@ export async function claimOpen(executor: Executor, now: Date): Promise<AutoChar
   return rows.map(withCard);
 }
 
+/** When the first charge is asked about again whose outcome is not known. */
+export async function findNextOpenCharge(executor: Executor): Promise<Date | undefined> {
+  const { dueAt } = await systemDb(executor)
+    .selectFrom('payments')
+    .where(isOpenCharge)
+    .select(sql<Date | null>`min(${dueAgain})`.as('dueAt'))
+    .executeTakeFirstOrThrow();
+  return dueAt ?? undefined;
+}
+
 function withCard<Row extends { readonly saved_card: SavedCard | null; readonly id: string }>(row: Row) {
   if (row.saved_card === null) throw new Error(`the payment ${row.id} has no card`);
   return { ...row, saved_card: row.saved_card };

@@ -5,7 +5,7 @@
 
 import type { Transaction } from '../../../kernel/db/database.ts';
 import { asLook } from '../../../kernel/db/looks.ts';
-import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker, UNTOLD_LOOK_MS } from '../../../kernel/periodic/periodic-worker.ts';
 import { readAutoreloadDue } from './autoreload-due.ts';
 import { chargePayment } from './charge-card.ts';
 import {
@@ -42,6 +42,7 @@ export function createPaymentWorker(deps: PaymentWorkerDependencies): PaymentWor
     name: 'wallet payments',
     intervalMs: INTERVAL_MS,
     store: deps.db,
+    quietMs: UNTOLD_LOOK_MS,
     pass: async (signal) => {
       await lookUpPayments(deps, signal);
       if (deps.drawsCredits) await reloadWallets(deps, signal);

@@ -6,6 +6,7 @@
 import type { Database } from '../../../kernel/db/database.ts';
 import { asLook } from '../../../kernel/db/looks.ts';
 import { json } from '../../../kernel/db/values.ts';
+import { earliestOf } from '../../../kernel/periodic/next-due.ts';
 import type { MessagingKind } from '../../tables.ts';
 import { LEASE_MS, type LiveMessage, type OutboxKey, type StoredPart } from './outbox-store.ts';
 
@@ -61,7 +62,8 @@ export interface PartsClaim {
 
 /**
  * Claims outboxes that are due, project by project, with the oldest part of each: reserves its send at the account's pace and
- * marks it, where it has never been tried and can go at once. `next`: where the next look begins; '' at the end.
+ * marks it, where it has never been tried and can go at once. `next`: where the next look begins; '' at the end. `dueAt`: when one is
+ * due next, among the projects that were gone through.
  *
  * What is read is as it stood when the claim began. A part that was settled between then and the claim is not marked: its
  * outbox has nothing to send, and counts as planned from 0 on, so that whoever settles it looks again.
@@ -69,8 +71,9 @@ export interface PartsClaim {
 export async function claimParts(
   db: Database,
   { now, after, limit, paces }: PartsClaim,
-): Promise<{ readonly due: readonly DuePart[]; readonly next: string }> {
-  const { rows } = await asLook(db).query<DuePart & { last_project: string | null }>({
+): Promise<{ readonly due: readonly DuePart[]; readonly next: string; readonly dueAt: Date | undefined }> {
+  const leaseUntil = new Date(now.getTime() + LEASE_MS);
+  const { rows } = await asLook(db).query<DuePart & { last_project: string | null; due_at: Date | null }>({
     text: `
       with recursive projects as (
         select (select o.project_id from channel_outboxes o where o.next_attempt_at is not null and o.project_id > $1
@@ -80,7 +83,16 @@ export async function claimParts(
                 order by o.project_id limit 1), p.number + 1
         from projects p where p.project_id is not null and p.number < ${PROJECTS_A_LOOK}
       ), last as (
-        select max(project_id) filter (where number = ${PROJECTS_A_LOOK}) as project_id from projects
+        select max(p.project_id) filter (where p.number = ${PROJECTS_A_LOOK}) as project_id,
+          least(min(later.next_attempt_at), min(paused.free_at) - interval '${ACCOUNT_WAIT_MS} ms') as due_at
+        from projects p
+        left join lateral (
+          select next_attempt_at from channel_outboxes
+          where next_attempt_at is not null and project_id = p.project_id and next_attempt_at > $2
+          order by next_attempt_at limit 1
+        ) later on true
+        left join channel_buckets paused
+          on paused.project_id = p.project_id and paused.free_at > $2::timestamptz + interval '${ACCOUNT_WAIT_MS} ms'
       ), due as (
         select q.project_id, q.id from projects p
         cross join lateral (
@@ -95,7 +107,7 @@ export async function claimParts(
         ) q
         limit $3
       ), claimed as (
-        update channel_outboxes o set next_attempt_at = $2::timestamptz + interval '${LEASE_MS} ms'
+        update channel_outboxes o set next_attempt_at = $5
         from due where o.project_id = due.project_id and o.id = due.id
       ), found as (
         select o.project_id, o.id as outbox_id, o.kind, o.account_id, o.chat, o.planned, b.free_at as account_free_at,
@@ -136,13 +148,13 @@ export async function claimParts(
       select f.project_id, f.outbox_id, f.kind, f.account_id, f.chat, f.account_free_at, paced.free_at as account_paced_to,
         case when f.is_ready and m.answer_id is null then 0 else f.planned end as planned,
         case when f.is_ready and m.answer_id is null then null else f.part end as part,
-        m.answer_id is not null as is_marked, last.project_id as last_project,
+        m.answer_id is not null as is_marked, last.project_id as last_project, last.due_at,
         case when not exists (select from marked) then set_config('synchronous_commit', 'off', true) end as async_commit
       from last
       left join found f on true
       left join marked m on m.project_id = f.project_id and m.answer_id = f.answer_id and m.position = f.position
       left join paced on paced.project_id = f.project_id and paced.kind = f.kind and paced.account_id = f.account_id`,
-    values: [after, now, limit, json(paces)],
+    values: [after, now, limit, json(paces), leaseUntil],
   });
   const due = rows.filter(({ project_id }) => project_id !== null);
   const served =
@@ -152,5 +164,6 @@ export async function claimParts(
           .map(({ project_id }) => project_id)
           .sort()
           .at(-1);
-  return { due, next: served ?? rows[0]?.last_project ?? '' };
+  const dueAt = earliestOf([rows[0]?.due_at, due.length > 0 ? leaseUntil : undefined]);
+  return { due, next: served ?? rows[0]?.last_project ?? '', dueAt };
 }

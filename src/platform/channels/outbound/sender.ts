@@ -10,6 +10,7 @@ import { createPausableTicker, type PausableTicker, setTimer } from '../../../ke
 import type { Database } from '../../../kernel/db/database.ts';
 import { createBatcher } from '../../../kernel/event-loop/batcher.ts';
 import type { Metrics } from '../../../kernel/metrics/metrics.ts';
+import { earliestOf, millisecondsUntil } from '../../../kernel/periodic/next-due.ts';
 import type { Channel } from '../channel.ts';
 import { claimParts, type DuePart } from './claim-parts.ts';
 import {
@@ -71,20 +72,27 @@ export class Sender {
     }, EXTEND_EVERY_MS);
   }
 
-  /** Sends what is due, as far as there is room. */
-  async send(signal: AbortSignal): Promise<void> {
+  /** Sends what is due, as far as there is room. The milliseconds until more is due, where that is known. */
+  async send(signal: AbortSignal): Promise<number | undefined> {
     const { db, now } = this.#deps;
+    let dueAt: Date | undefined;
     while (!signal.aborted) {
       const limit = MAX_SENDS - this.#sending.size;
       this.#isCrowded = limit < MIN_CLAIM;
-      if (this.#isCrowded) return;
+      if (this.#isCrowded) break;
       const from = this.#after;
-      const { due, next } = await claimParts(db, { now: now(), after: from, limit, paces: this.#paces });
+      const {
+        due,
+        next,
+        dueAt: nextDueAt,
+      } = await claimParts(db, { now: now(), after: from, limit, paces: this.#paces });
       this.#after = next;
+      dueAt = earliestOf([dueAt, nextDueAt]);
       this.#begin(due);
       // From the first project to the last nothing more is due.
-      if (due.length < limit && from === '' && next === '') return;
+      if (due.length < limit && from === '' && next === '') break;
     }
+    return millisecondsUntil(dueAt, now());
   }
 
   /** Waits for what is being sent. */

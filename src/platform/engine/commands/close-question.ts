@@ -47,6 +47,17 @@ export async function findQuestionsToClose(db: Database, after: OpenQuestion | u
   return rows;
 }
 
+/** Milliseconds until the first question expires of those that have not; undefined where none is open. */
+export async function readNextExpiry(db: Database): Promise<number | undefined> {
+  const { rows } = await db.query<{ wait_ms: number | null }>({
+    text: `
+      select 1000 * extract(epoch from min(expires_at) - now())::float8 as wait_ms
+      from approvals where status = 'pending' and expires_at > now()`,
+    values: [],
+  });
+  return rows[0]?.wait_ms ?? undefined;
+}
+
 /** The question expires, and its call is told that nobody answered: where it is held open, by the replica that holds it. */
 export function closeQuestion(db: Database, question: OpenQuestion): Promise<LeftPauseOutcome> {
   const { id } = question;

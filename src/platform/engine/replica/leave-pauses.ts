@@ -6,7 +6,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { isStorageFault } from '../../../kernel/http/storage-faults.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
-import { closeQuestion, findQuestionsToClose } from '../commands/close-question.ts';
+import { closeQuestion, findQuestionsToClose, readNextExpiry } from '../commands/close-question.ts';
 import type { LeftPauseOutcome } from '../commands/go-on-by-itself.ts';
 import { resumeConnected } from '../commands/resume-connected.ts';
 import { findConnectedRuns } from '../store/connection-waits.ts';
@@ -36,6 +36,7 @@ export function createPauseLeaver(deps: PauseLeaverDependencies): PeriodicWorker
     async pass(signal) {
       await leaveAll(deps, { find: findQuestionsToClose, leave: closeQuestion }, signal);
       await leaveAll(deps, { find: findConnectedRuns, leave: resumeConnected }, signal);
+      return readNextExpiry(deps.db);
     },
   });
 }

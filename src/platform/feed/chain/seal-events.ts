@@ -6,7 +6,7 @@
 import type { Database, Transaction } from '../../../kernel/db/database.ts';
 import type { Worker } from '../../../kernel/http/service-lifecycle.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
-import { createPeriodicWorker, SPARE_LOOK_MS } from '../../../kernel/periodic/periodic-worker.ts';
+import { createPeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
 import type { FollowedEvent } from '../follow-feed.ts';
 import { followStored } from '../stored-follower.ts';
 import { CHAIN_START, hashLink } from './link-hash.ts';
@@ -27,15 +27,14 @@ export function createEventSealer({ db, logger }: Dependencies): Worker {
     name: 'event sealer',
     intervalMs: INTERVAL_MS,
     store: db,
-    quietMs: SPARE_LOOK_MS,
-    pass: (signal) => sealEvents({ db, logger }, signal),
+    pass: async (signal) => ((await sealEvents({ db, logger }, signal)) ? 0 : undefined),
     logger,
   });
   return { start: async () => worker.start(), drain: () => worker.stop(), stop: () => worker.stop() };
 }
 
-/** Seals what is final. */
-export async function sealEvents({ db, logger }: Dependencies, signal: AbortSignal): Promise<void> {
+/** Seals what is final. Whether more may be there soon. */
+export async function sealEvents({ db, logger }: Dependencies, signal: AbortSignal): Promise<boolean> {
   const follower = {
     name: CHAIN_FOLLOWER,
     eventsABatch: EVENTS_A_BATCH,
@@ -43,7 +42,7 @@ export async function sealEvents({ db, logger }: Dependencies, signal: AbortSign
     take: seal,
     logger,
   } as const;
-  await followStored(db, follower, signal);
+  return followStored(db, follower, signal);
 }
 
 async function seal(tx: Transaction, events: readonly FollowedEvent[]): Promise<boolean> {

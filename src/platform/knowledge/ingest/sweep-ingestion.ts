@@ -13,8 +13,8 @@ import { dispatchFiles } from './dispatch-files.ts';
 import { REMOVE_STORE, storeRemoval } from './remove-store.ts';
 
 export const SWEEP_INGESTION = 'sweep-ingestion';
-/** Every minute. */
-export const SWEEP_CRON = '* * * * *';
+/** Each five minutes. */
+export const SWEEP_CRON = '*/5 * * * *';
 
 /** Longer than a job waits before it runs again, or works without a sign of life. */
 const LOST_AFTER_MINUTES = 30;

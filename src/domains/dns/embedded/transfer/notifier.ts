@@ -12,6 +12,7 @@ import pLimit from 'p-limit';
 import type { Clock } from '../../../../kernel/clock/clock.ts';
 import type { Database } from '../../../../kernel/db/database.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../../../kernel/periodic/periodic-worker.ts';
+import { splitDue } from '../../../../kernel/periodic/split-due.ts';
 import { backoffMs } from '../../../../kernel/retry/backoff.ts';
 import { ZONE_CHANGED } from '../../zone-store.ts';
 import type { SecondaryOptions } from './secondaries.ts';
@@ -98,13 +99,14 @@ class ZoneNotifier implements Notifier {
     await Promise.all(this.#runs.values());
   }
 
-  async #wakeDue(): Promise<void> {
-    const { rows } = await this.#options.db.query<{ name: string }>({
-      text: `select name from domains.zones
-        where ${LAGS} and (notify_due_at is null or notify_due_at <= $1) order by notify_due_at nulls first limit $2`,
-      values: [this.#options.clock.now(), SWEEP_SIZE],
+  async #wakeDue(): Promise<number | undefined> {
+    const { rows } = await this.#options.db.query<{ name: string; notify_due_at: Date | null }>({
+      text: `select name, notify_due_at from domains.zones where ${LAGS} order by notify_due_at nulls first limit $1`,
+      values: [SWEEP_SIZE],
     });
-    for (const { name } of rows) this.#wake(name);
+    const { due, nextInMs } = splitDue(rows, (row) => row.notify_due_at, this.#options.clock.now());
+    for (const { name } of due) this.#wake(name);
+    return nextInMs;
   }
 
   #wake(name: string): void {
