@@ -133,10 +133,12 @@ class EmbeddedConnection implements EmbeddedDatabase {
     this.#requireOpen();
     refuseInsideTransaction(this, 'Database.query');
     this.#maintenance?.noteStatement();
+    let answer: Rows<Row> | undefined;
     try {
-      return await this.#run<Row>(statement);
+      answer = await this.#run<Row>(statement);
+      return answer;
     } finally {
-      if (isUse(statement)) this.use.note();
+      if (isUse(statement, answer)) this.use.note();
     }
   }
 
@@ -213,6 +215,7 @@ class EmbeddedConnection implements EmbeddedDatabase {
 
   async #close(): Promise<void> {
     this.#wakeUps.close();
+    this.use.close();
     await this.#maintenance?.stop();
     // Waits for what was asked before, so that nothing that was accepted is lost.
     await this.#connectionLock.runExclusive(async (release) => {

@@ -13,8 +13,9 @@ import {
   runTransaction,
   type StoreLogger,
 } from './session.ts';
-import { type SharedUse, shareUse } from './share-use.ts';
+import { shareUse } from './share-use.ts';
 import { StoreUnavailableError, StoreUnreachableError, sqlState, sqlStateOf } from './sql-errors.ts';
+import type { StoreUse } from './store-use.ts';
 import { columnTypes } from './values.ts';
 import { WakeUps } from './wake-ups.ts';
 
@@ -87,7 +88,7 @@ interface SharedConnection {
 
 class ServerDatabase implements Database {
   readonly kind = 'server';
-  readonly use: SharedUse;
+  readonly use: StoreUse;
   readonly address: string;
   readonly #pool: pg.Pool;
   readonly #listener: NotificationListener;
@@ -141,10 +142,12 @@ class ServerDatabase implements Database {
 
   async query<Row = Record<string, unknown>>(statement: Statement): Promise<Rows<Row>> {
     refuseInsideTransaction(this, 'Database.query');
+    let answer: Rows<Row> | undefined;
     try {
-      return await this.#run<Row>(statement);
+      answer = await this.#run<Row>(statement);
+      return answer;
     } finally {
-      if (isUse(statement)) this.use.note();
+      if (isUse(statement, answer)) this.use.note();
     }
   }
 

@@ -1,14 +1,18 @@
 /** Which statements are a use of their store: see `store-use.ts`. */
-import type { Executor, Statement } from './database.ts';
+import type { Executor, Rows, Statement } from './database.ts';
 
 /** That of a row lock changes nothing. */
 const CHANGES = /\binsert\s+into\b|\bdelete\s+from\b|(?<!\bfor\s)(?<!\bkey\s)\bupdate\s+["\w]/i;
 const REMEMBERED = 4_000;
 const known = new Map<string, boolean>();
 
-/** By its text: what a function of the store changes is not seen. */
-export function isUse({ text, isLook }: Statement): boolean {
-  if (isLook === true) return false;
+/** It begins with the change, so that its count is that of the rows it has changed. */
+const IS_CHANGE = /^\s*(?:insert|update|delete)\b/i;
+
+/** By its text: what a function of the store changes is not seen. `answer`: undefined where it failed. */
+export function isUse(statement: Statement, answer: Pick<Rows<unknown>, 'rowCount'> | undefined): boolean {
+  const { isLook, text } = statement;
+  if (isLook === true || (answer?.rowCount === 0 && IS_CHANGE.test(text))) return false;
   const before = known.get(text);
   if (before !== undefined) return before;
   const changes = CHANGES.test(text);

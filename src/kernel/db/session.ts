@@ -225,11 +225,13 @@ class OpenTransaction implements Transaction {
   async query<Row>(statement: Statement): Promise<Rows<Row>> {
     this.#requireOpen();
     this.#inFlight += 1;
-    this.isUse ||= isUse(statement);
     this.#onSending?.();
+    let answer: Rows<Row> | undefined;
     try {
-      return await runStatement<Row>(this.#client, statement);
+      answer = await runStatement<Row>(this.#client, statement);
+      return answer;
     } finally {
+      this.isUse ||= isUse(statement, answer);
       this.#inFlight -= 1;
       if (this.scope.open) this.#idle?.restart();
     }

@@ -2,17 +2,13 @@
  * The use of a server store, of which its processes tell each other: what one leaves undone, another must look for. Nobody tells of
  * what a process has changed right before it died, or a person by hand: while nothing is heard of, PostgreSQL is asked whether any row has changed.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import { setTimer, type Timer } from '../clock/timers.ts';
 import type { Database } from './database.ts';
 import type { StoreLogger } from './session.ts';
 import { StoreUse } from './store-use.ts';
 
 const CHANNEL = 'store_used';
 const TELL_EVERY_MS = 2_000;
-/** A connection tells of its changes up to ten seconds after it has made them: with those nothing is missed for longer than half a minute. */
-const COUNT_EVERY_MS = 15_000;
 
 export interface ShareUseOptions {
   /** Tables, with their schemas, of what processes note down for themselves: a change of theirs is no use. */
@@ -21,21 +17,17 @@ export interface ShareUseOptions {
 }
 
 /** Listens and asks once somebody waits for a use. */
-export function shareUse(db: Pick<Database, 'query' | 'notify' | 'listen'>, options: ShareUseOptions): SharedUse {
+export function shareUse(db: Pick<Database, 'query' | 'notify' | 'listen'>, options: ShareUseOptions): StoreUse {
   return new SharedUse(db, options);
 }
 
-export class SharedUse extends StoreUse {
+class SharedUse extends StoreUse {
   readonly #db: Pick<Database, 'query' | 'notify' | 'listen'>;
   readonly #options: ShareUseOptions;
-  /** Whoever waits may be on another clock. */
-  readonly #inOwnContext = AsyncLocalStorage.snapshot();
   readonly #ownId = randomUUID();
   #toldAtMs = Number.NEGATIVE_INFINITY;
   #listening: Promise<unknown> | undefined;
-  #counts: Timer | undefined;
-  #hasCounted = false;
-  #isClosed = false;
+  #isCounting = false;
   /** Row changes when they were last counted. */
   #changes: string | undefined;
 
@@ -46,7 +38,7 @@ export class SharedUse extends StoreUse {
   }
 
   override note(): void {
-    super.note();
+    this.noteHere();
     // The machine's time: replicas in one process may have clocks of their own, and the store is theirs together.
     const nowMs = performance.now();
     if (nowMs - this.#toldAtMs < TELL_EVERY_MS) return;
@@ -61,19 +53,17 @@ export class SharedUse extends StoreUse {
 
   override onNextUse(onUse: () => void): () => void {
     this.#listening ??= this.#listen();
-    this.#countLater();
-    return super.onNextUse(onUse);
-  }
-
-  /** Asks no more. */
-  close(): void {
-    this.#isClosed = true;
-    this.#counts?.cancel();
+    const takeBack = super.onNextUse(onUse);
+    if (!this.#isCounting) {
+      this.#isCounting = true;
+      this.checkAtOnce();
+    }
+    return takeBack;
   }
 
   async #listen(): Promise<void> {
     const noteOthers = (id?: string) => {
-      if (id !== this.#ownId) super.note();
+      if (id !== this.#ownId) this.noteHere();
     };
     try {
       await this.#db.listen(CHANNEL, noteOthers, () => noteOthers());
@@ -83,25 +73,19 @@ export class SharedUse extends StoreUse {
     }
   }
 
-  #countLater(): void {
-    if (this.#isClosed) return;
-    const delayMs = this.#hasCounted ? COUNT_EVERY_MS : 0;
-    this.#counts ??= this.#inOwnContext(() => setTimer(() => void this.#countChanges(), delayMs));
-  }
-
-  /** Those of this process are among them: what it has done since the last time counts once more. */
-  async #countChanges(): Promise<void> {
-    this.#counts = undefined;
-    if (!this.isAwaited) return;
-    this.#hasCounted = true;
+  /**
+   * Changes of this process are among those that are counted: what it has done since the last time counts as a use once more. A connection
+   * tells of its changes up to ten seconds after it has made them.
+   */
+  protected override async wasUsedUnseen(): Promise<boolean> {
+    const before = this.#changes;
     try {
-      const changes = await readChanges(this.#db, this.#options.bookkeeping);
-      if (changes === undefined || changes !== this.#changes) super.note();
-      this.#changes = changes;
+      this.#changes = await readChanges(this.#db, this.#options.bookkeeping);
     } catch (error) {
       this.#options.logger?.warn({ err: error }, 'whether others use the store was not read; it is tried again');
+      return false;
     }
-    if (this.isAwaited) this.#countLater();
+    return this.#changes === undefined || this.#changes !== before;
   }
 }
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { describeOnEachStore, openTestDatabase, testServerUrl } from '../../../test/support/database.ts';
+import { eventually } from '../../../test/support/turns.ts';
+import { createManualClock, runWithClock } from '../clock/clock.ts';
 import { connectServer } from './connect-server.ts';
 import type { Statement } from './database.ts';
 import { asLook, isUse } from './looks.ts';
+import { shareUse } from './share-use.ts';
 import { StoreUse } from './store-use.ts';
 
 const TEXTS: readonly (readonly [string, boolean])[] = [
@@ -25,9 +28,10 @@ const TEXTS: readonly (readonly [string, boolean])[] = [
 
 for (const [text, expected] of TEXTS) {
   test(`"${text.replaceAll('\n', ' ')}" ${expected ? 'is a use' : 'is no use'} of a store`, () => {
-    assert.equal(isUse({ text }), expected);
-    assert.equal(isUse({ text }), expected, 'when it comes again');
-    assert.equal(isUse({ text, isLook: true }), false, 'as a look');
+    for (const answer of [undefined, { rowCount: 1 }, { rowCount: 1 }]) assert.equal(isUse({ text }, answer), expected);
+    assert.equal(isUse({ text, isLook: true }, { rowCount: 1 }), false, 'as a look');
+    const isChange = /^(insert|update|delete)/i.test(text);
+    assert.equal(isUse({ text }, { rowCount: 0 }), expected && !isChange, 'without a row');
   });
 }
 
@@ -46,6 +50,40 @@ test('a store tells whoever waits for its next use, once', () => {
   use.note();
   assert.deepEqual(told, ['first', 'again']);
   assert.equal(use.count, 3);
+});
+
+test('a step of the machine’s clock is a use, while somebody waits for one', async () => {
+  const clock = createManualClock(new Date());
+  let aheadMs = 0;
+  const stepped = {
+    now: () => new Date(clock.now().getTime() + aheadMs),
+    elapsedMs: () => clock.elapsedMs(),
+    setTimer: clock.setTimer.bind(clock),
+  };
+  const use = runWithClock(stepped, () => new StoreUse());
+  const pass = async (seconds: number) => {
+    clock.advance(seconds * 1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const told: string[] = [];
+  use.onNextUse(() => told.push('told'));
+  await pass(15);
+  aheadMs += 900;
+  await pass(15);
+  assert.equal(use.count, 0, 'a correction is none');
+  for (const stepMs of [3_600_000, -3_600_000]) {
+    aheadMs += stepMs;
+    await pass(14);
+    assert.equal(use.count, told.length);
+    await pass(1);
+    assert.equal(told.length, use.count);
+    use.onNextUse(() => told.push('told'));
+  }
+  assert.equal(use.count, 2);
+  use.close();
+  aheadMs += 3_600_000;
+  await pass(60);
+  assert.equal(use.count, 2, 'closed');
 });
 
 describeOnEachStore('the use of a store', { sources: [] }, (current) => {
@@ -76,6 +114,8 @@ describeOnEachStore('the use of a store', { sources: [] }, (current) => {
         }),
       );
       await assert.rejects(db.query({ text: 'insert into missing values ($1)', values: [1] }));
+      await db.query({ text: 'update used set id = $1 where id = $2', values: [1, 7] });
+      await db.transaction((tx) => tx.query({ text: 'delete from used where id = $1', values: [7] }));
     });
     assert.equal(seen, 4);
   });
@@ -116,6 +156,53 @@ describe('a server store that several processes use', { skip: testServerUrl() ==
       assert.deepEqual([one.use.count, other.use.count], [1, 1]);
     } finally {
       await other.close();
+      await close();
+    }
+  });
+
+  test('notices what was changed without a word, unless that is bookkeeping', async () => {
+    const { url = '', db, close } = await openTestDatabase({ sources: [], store: 'server' });
+    await db.query({ text: 'create table work (id int); create table notes (id int)' });
+    /** By a process that ends right after it, and tells nobody. */
+    const change = async (table: string) => {
+      const other = await connectServer({ url });
+      await other.query({ text: `insert into ${table} values (1)`, values: [] });
+      await other.close();
+      const isCounted = `select pg_stat_get_tuples_inserted('${table}'::regclass) > 0 as counted`;
+      const look = () => db.query<{ counted: boolean }>({ text: isCounted, values: [] });
+      await eventually(async () => (await look()).rows[0]?.counted || undefined, 'the server counts it');
+    };
+    const asked: Promise<unknown>[] = [];
+    const counting = {
+      query: <Row>(statement: Statement) => {
+        const answer = db.query<Row>(statement);
+        asked.push(answer);
+        return answer;
+      },
+      notify: async () => undefined,
+      listen: async () => async () => undefined,
+    };
+    const clock = createManualClock(new Date());
+    const use = runWithClock(clock, () => shareUse(counting, { bookkeeping: ['public.notes'], logger: undefined }));
+    const waitAndPass = async (seconds: number) => {
+      console.log('pass', seconds);
+      use.onNextUse(() => undefined);
+      clock.advance(seconds * 1_000);
+      await Promise.all(asked.splice(0));
+      await new Promise((resolve) => setImmediate(resolve));
+      return use.count;
+    };
+    try {
+      assert.equal(await waitAndPass(1), 1, 'the first time nothing is known');
+      assert.equal(await waitAndPass(15), 1);
+      await change('notes');
+      assert.equal(await waitAndPass(15), 1, 'bookkeeping');
+      await change('work');
+      assert.equal(await waitAndPass(14), 1, 'it is asked each 15 seconds');
+      assert.equal(await waitAndPass(1), 2);
+      assert.equal(await waitAndPass(60), 2, 'once');
+    } finally {
+      use.close();
       await close();
     }
   });
