@@ -185,7 +185,6 @@ describe('a server store that several processes use', { skip: testServerUrl() ==
     const clock = createManualClock(new Date());
     const use = runWithClock(clock, () => shareUse(counting, { bookkeeping: ['public.notes'], logger: undefined }));
     const waitAndPass = async (seconds: number) => {
-      console.log('pass', seconds);
       use.onNextUse(() => undefined);
       clock.advance(seconds * 1_000);
       await Promise.all(asked.splice(0));
