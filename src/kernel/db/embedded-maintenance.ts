@@ -18,9 +18,11 @@ import type { StoreLogger } from './session.ts';
 const STATEMENTS_A_PASS = 500;
 const PASS_AFTER_MS = 1_000;
 const NEXT_PASS_MS = 100;
-/** A store is quiet when it has run fewer statements than this in that time. */
-const QUIET_STATEMENTS = 100;
+/** A store is quiet when it has run fewer statements than this a second for so long. */
+const QUIET_STATEMENTS_A_SECOND = 10;
 const QUIET_MS = 10_000;
+/** The same between two large tables of a quiet store. */
+const STILL_QUIET_MS = 1_000;
 
 export interface EmbeddedMaintenance {
   /** Call for each statement and each transaction. */
@@ -41,6 +43,8 @@ class Maintenance implements EmbeddedMaintenance {
   #nextPass: Timer | undefined;
   #quietLook: Timer | undefined;
   #isQuiet = false;
+  /** A large table was the last that was done. */
+  #wasQuiet = false;
   /** Since statements asked for a pass: what has been done and did not help is not done again. */
   #done = new Set<string>();
 
@@ -84,18 +88,19 @@ class Maintenance implements EmbeddedMaintenance {
     if (task !== undefined) {
       this.#done.add(nameTask(task));
       await runTask(this.#db, task);
+      this.#wasQuiet = task.kind === 'tidy';
       this.#passAfter(NEXT_PASS_MS);
-    } else if (waits) this.#lookWhetherQuiet();
+    } else if (waits) this.#lookWhetherQuiet(this.#wasQuiet ? STILL_QUIET_MS : QUIET_MS);
   }
 
-  #lookWhetherQuiet(): void {
+  #lookWhetherQuiet(forMs: number): void {
     const statements = this.#statements;
     this.#quietLook ??= setTimer(() => {
       this.#quietLook = undefined;
-      this.#isQuiet = this.#statements - statements < QUIET_STATEMENTS;
+      this.#isQuiet = this.#statements - statements < (QUIET_STATEMENTS_A_SECOND * forMs) / 1_000;
       if (this.#isQuiet) this.#worker.wake();
-      else this.#lookWhetherQuiet();
-    }, QUIET_MS);
+      else this.#lookWhetherQuiet(QUIET_MS);
+    }, forMs);
   }
 }
 

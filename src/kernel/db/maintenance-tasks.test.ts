@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseTask, type MaintenanceTask, type TableNeeds } from './maintenance-tasks.ts';
+import { openTestDatabase } from '../../../test/support/database.ts';
+import { chooseTask, type MaintenanceTask, runTask, type TableNeeds } from './maintenance-tasks.ts';
 
 const MB = 1024 * 1024;
 
@@ -96,4 +97,32 @@ test('maintenance leaves out what is done, and waits for nothing that is', () =>
   const done = new Set(['checkpoint', 'vacuum t', 'tidy t']);
   const isDone = (task: MaintenanceTask) => done.has(nameTask(task) ?? '');
   assert.deepEqual(chooseTask(needs, { isQuiet: true, isDone }), { task: undefined, waits: false });
+});
+
+test('maintenance makes statistics of the columns that indexes have, or of all where there is no index', async () => {
+  const { db, close } = await openTestDatabase({ sources: [], store: 'embedded' });
+  try {
+    await db.query({
+      text: `
+        create table items (id int primary key, "of whom" text, body jsonb);
+        create index on items ("of whom");
+        create table bare (id int, body jsonb);
+        insert into items select n, n % 7, '{}' from generate_series(1, 50) n;
+        insert into bare select n, '{}' from generate_series(1, 50) n`,
+    });
+    for (const table of ['items', 'bare']) await runTask(db, { kind: 'analyze', table });
+    const { rows } = await db.query({
+      text: `
+        select tablename as "table", string_agg(attname, ', ' order by attname) as columns,
+          (select reltuples from pg_class where oid = tablename::regclass) as "rows"
+        from pg_stats where schemaname = 'public' group by tablename order by tablename`,
+      values: [],
+    });
+    assert.deepEqual(rows, [
+      { table: 'bare', columns: 'body, id', rows: 50 },
+      { table: 'items', columns: 'id, of whom', rows: 50 },
+    ]);
+  } finally {
+    await close();
+  }
 });

@@ -111,8 +111,22 @@ export async function runTask(db: Executor, task: MaintenanceTask): Promise<void
   }
   const { kind, table } = task;
   if (kind !== 'vacuum') await db.query({ text: `set default_statistics_target to ${STATISTICS_TARGET[kind]}` });
-  await db.query({ text: `${kind === 'tidy' ? 'vacuum (analyze)' : kind} ${table}` });
+  await db.query({ text: await write(db, task) });
   await forgetEmptyTables(db);
+}
+
+async function write(db: Executor, { kind, table }: Exclude<MaintenanceTask, { kind: 'checkpoint' }>): Promise<string> {
+  if (kind !== 'analyze') return `${kind === 'tidy' ? 'vacuum (analyze)' : kind} ${table}`;
+  // Those that statements look for. The others are JSON for the most part, and take longer than all the rest.
+  const { rows } = await db.query<{ columns: string | null }>({
+    text: `
+      select string_agg(quote_ident(attname), ', ') as columns from pg_attribute a
+      where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped
+        and exists (select from pg_index i where i.indrelid = a.attrelid and a.attnum = any (i.indkey))`,
+    values: [table],
+  });
+  const columns = rows[0]?.columns;
+  return columns ? `analyze ${table} (${columns})` : `analyze ${table}`;
 }
 
 /**
