@@ -109,13 +109,16 @@ export async function runTask(db: Executor, task: MaintenanceTask): Promise<void
     await db.query({ text: 'checkpoint' });
     return;
   }
-  const { kind, table } = task;
+  const { kind } = task;
   if (kind !== 'vacuum') await db.query({ text: `set default_statistics_target to ${STATISTICS_TARGET[kind]}` });
-  await db.query({ text: await write(db, task) });
+  await db.query({ text: await writeCommand(db, task) });
   await forgetEmptyTables(db);
 }
 
-async function write(db: Executor, { kind, table }: Exclude<MaintenanceTask, { kind: 'checkpoint' }>): Promise<string> {
+async function writeCommand(
+  db: Executor,
+  { kind, table }: Exclude<MaintenanceTask, { kind: 'checkpoint' }>,
+): Promise<string> {
   if (kind !== 'analyze') return `${kind === 'tidy' ? 'vacuum (analyze)' : kind} ${table}`;
   // Those that statements look for. The others are JSON for the most part, and take longer than all the rest.
   const { rows } = await db.query<{ columns: string | null }>({
