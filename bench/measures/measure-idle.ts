@@ -43,16 +43,18 @@ async function measureStore(context: BenchContext, store: Rest['store']): Promis
   if (own !== undefined) served.defer(() => own.drop());
   const server = await startIroncraft({ databaseUrl: own?.url, profileDir });
   served.defer(() => server.stop());
-  const rest = async (when: string): Promise<Rest> => {
+  const seconds = quick ? 5 : 60;
+  const restAfter = async (what: string): Promise<Rest> => {
+    const when = `${seconds} s after ${what}`;
     say(`idle: ${store}, ${when}`);
-    await sleep(quick ? 5_000 : 60_000);
-    return { store, when, ...(await watchRest(server, own, quick ? 5 : 60)) };
+    await sleep(seconds * 1_000);
+    return { store, when, ...(await watchRest(server, own, seconds)) };
   };
-  const afterStart = await rest('60 s after the start');
+  const afterStart = await restAfter('the start');
   say(`idle: ${store}, under load`);
   const durationMs = quick ? 3_000 : minutes * 60_000;
   await loadCompletions(server, upstream, { warmUpMs: 0, durationMs, windowMs: durationMs });
-  return [afterStart, await rest('60 s after a load')];
+  return [afterStart, await restAfter('a load')];
 }
 
 async function watchRest(server: Ironcraft, database: BenchDatabase | undefined, seconds: number) {

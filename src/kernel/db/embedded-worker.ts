@@ -59,9 +59,9 @@ async function serve(options: WorkerOptions): Promise<void> {
   }
 }
 
-async function open(options: WorkerOptions): Promise<PGlite> {
+async function open(options: WorkerOptions): Promise<Engine> {
   const parameters = PGlite.defaultStartParams.filter((parameter) => !options.flush || parameter !== fsyncOff);
-  const store = new PGlite({
+  const store = new Engine({
     ...(options.folder !== undefined && { dataDir: `file://${options.folder}` }),
     // A copy: what was passed may be shared with other threads.
     ...(options.dump !== undefined && { fs: new RestoredFiles(new Uint8Array(options.dump)) }),
@@ -76,20 +76,38 @@ async function open(options: WorkerOptions): Promise<PGlite> {
       ...['-c', 'wal_sync_method=fsync'],
     ],
   });
-  await withoutOptimizing(store.waitReady);
+  await store.waitReady;
   if (options.flush) flushFilesOnRequest(store);
   return store;
 }
 
 /**
- * What opening runs stays as V8 first compiles it; what is called later only is optimised once it is hot. V8 takes PostgreSQL's parser, one
- * function of 100 KB, for hot after a dozen statements, and to optimise it takes 600 MB and a second of a core for nothing that
- * can be measured. Scans of thousands of rows pay for the rest of what opening runs: those of vectors take half as long again.
+ * PGlite whose SQL parser is not optimised. V8 takes the parser, one function of 100 KB, for hot after a dozen statements, and to optimise it takes
+ * 600 MB and a second of a core for nothing that can be measured. A function that V8 compiles first while a filter lets none be
+ * optimised stays so: therefore the first text that is parsed is empty, behind such a filter. All other functions are optimised once they are hot.
  */
-async function withoutOptimizing(opening: Promise<void>): Promise<void> {
+class Engine extends PGlite {
+  #hasParsed = false;
+
+  override execProtocolRawSync(batch: Uint8Array): Uint8Array {
+    if (!this.#hasParsed && (batch[0] === SIMPLE_QUERY || batch[0] === PARSE)) {
+      this.#hasParsed = true;
+      withoutOptimizing(() => super.execProtocolRawSync(PARSE_NOTHING));
+    }
+    return super.execProtocolRawSync(batch);
+  }
+}
+
+const SIMPLE_QUERY = 'Q'.charCodeAt(0);
+const PARSE = 'P'.charCodeAt(0);
+/** A Parse of '' without a name and without parameters, and a Sync. */
+const PARSE_NOTHING = new Uint8Array([PARSE, 0, 0, 0, 8, 0, 0, 0, 0, 'S'.charCodeAt(0), 0, 0, 0, 4]);
+
+/** The flag is one of the process: what other threads run for the first time in that millisecond stays unoptimised too. */
+function withoutOptimizing(work: () => void): void {
   setFlagsFromString(`--wasm-tier-up-filter=${NO_FUNCTION}`);
   try {
-    await opening;
+    work();
   } finally {
     setFlagsFromString('--wasm-tier-up-filter=-1');
   }
