@@ -3,6 +3,7 @@
  * what a process has changed right before it died, or a person by hand: while nothing is heard of, PostgreSQL is asked whether any row has changed.
  */
 import { randomUUID } from 'node:crypto';
+import { elapsedMs, setTimer, type Timer } from '../clock/timers.ts';
 import type { Database } from './database.ts';
 import type { StoreLogger } from './session.ts';
 import { StoreUse } from './store-use.ts';
@@ -26,6 +27,7 @@ class SharedUse extends StoreUse {
   readonly #options: ShareUseOptions;
   readonly #ownId = randomUUID();
   #toldAtMs = Number.NEGATIVE_INFINITY;
+  #nextTelling: Timer | undefined;
   #listening: Promise<unknown> | undefined;
   #isCounting = false;
   /** Row changes when they were last counted. */
@@ -39,10 +41,21 @@ class SharedUse extends StoreUse {
 
   override note(): void {
     this.noteHere();
-    // The machine's time: replicas in one process may have clocks of their own, and the store is theirs together.
-    const nowMs = performance.now();
-    if (nowMs - this.#toldAtMs < TELL_EVERY_MS) return;
-    this.#toldAtMs = nowMs;
+    // The clock of the store: replicas in one process may have clocks of their own, and the store is theirs together.
+    this.inOwnContext(() => this.#tellOrWait());
+  }
+
+  /** The last use of a burst is told as well: others have looked after the first, and would not look again. */
+  #tellOrWait(): void {
+    const waitMs = this.#toldAtMs + TELL_EVERY_MS - elapsedMs();
+    if (waitMs <= 0) this.#tell();
+    else this.#nextTelling ??= setTimer(() => this.#tell(), waitMs);
+  }
+
+  #tell(): void {
+    this.#nextTelling?.cancel();
+    this.#nextTelling = undefined;
+    this.#toldAtMs = elapsedMs();
     this.#db.notify(CHANNEL, this.#ownId).catch((error: unknown) => {
       this.#options.logger?.warn(
         { err: error },
@@ -59,6 +72,11 @@ class SharedUse extends StoreUse {
       this.checkAtOnce();
     }
     return takeBack;
+  }
+
+  override close(): void {
+    super.close();
+    this.#nextTelling?.cancel();
   }
 
   async #listen(): Promise<void> {

@@ -86,6 +86,30 @@ test('a step of the machine’s clock is a use, while somebody waits for one', a
   assert.equal(use.count, 2, 'closed');
 });
 
+test('a store that processes share tells of uses each two seconds while they last, and of the last one', () => {
+  const clock = createManualClock(new Date());
+  const toldAt: number[] = [];
+  const db = {
+    query: async () => ({ rows: [], rowCount: 0 }),
+    notify: async () => void toldAt.push(clock.elapsedMs() / 1_000),
+    listen: async () => async () => undefined,
+  };
+  const use = runWithClock(clock, () => shareUse(db, { bookkeeping: [], logger: undefined }));
+  const noteAt = (...seconds: number[]) => {
+    for (const second of seconds) {
+      clock.advance(second * 1_000 - clock.elapsedMs());
+      use.note();
+    }
+  };
+  noteAt(0, 0.5, 1.5, 2.5, 7, 30, 30.5);
+  clock.advance(60_000);
+  assert.deepEqual(toldAt, [0, 2, 4, 7, 30, 32]);
+  noteAt(100, 101);
+  use.close();
+  clock.advance(60_000);
+  assert.deepEqual(toldAt.slice(6), [100], 'closed');
+});
+
 describeOnEachStore('the use of a store', { sources: [] }, (current) => {
   const countUses = async (work: () => Promise<unknown>): Promise<number> => {
     const { use } = current().db;

@@ -17,7 +17,7 @@ export class StoreUse {
   #count = 0;
   #waiting = new Set<() => void>();
   /** Whoever waits may be on another clock. */
-  readonly #inOwnContext = AsyncLocalStorage.snapshot();
+  protected readonly inOwnContext = AsyncLocalStorage.snapshot();
   #checks: Timer | undefined;
   #clockAheadMs = clockAheadMs();
   #isClosed = false;
@@ -68,7 +68,7 @@ export class StoreUse {
 
   #checkIn(delayMs: number): void {
     if (this.#isClosed) return;
-    this.#checks ??= this.#inOwnContext(() => setTimer(() => void this.#check(), delayMs));
+    this.#checks ??= this.inOwnContext(() => setTimer(() => void this.#check(), delayMs));
   }
 
   async #check(): Promise<void> {
