@@ -42,18 +42,17 @@ class SharedUse extends StoreUse {
   override note(): void {
     this.noteHere();
     // The clock of the store: replicas in one process may have clocks of their own, and the store is theirs together.
-    this.inOwnContext(() => this.#tellOrWait());
+    if (this.#nextTelling === undefined) this.inOwnContext(() => this.#tellOrWait());
   }
 
   /** The last use of a burst is told as well: others have looked after the first, and would not look again. */
   #tellOrWait(): void {
     const waitMs = this.#toldAtMs + TELL_EVERY_MS - elapsedMs();
     if (waitMs <= 0) this.#tell();
-    else this.#nextTelling ??= setTimer(() => this.#tell(), waitMs);
+    else this.#nextTelling = setTimer(() => this.#tell(), waitMs);
   }
 
   #tell(): void {
-    this.#nextTelling?.cancel();
     this.#nextTelling = undefined;
     this.#toldAtMs = elapsedMs();
     this.#db.notify(CHANNEL, this.#ownId).catch((error: unknown) => {
