@@ -104,7 +104,7 @@ export async function startQuietServer(
         return probe();
       }, what),
     async rest() {
-      await pass(600);
+      await pass(400);
       for (let before = -1; before !== db.use.count; ) {
         before = db.use.count;
         await pass(100);
