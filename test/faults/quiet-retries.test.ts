@@ -16,6 +16,8 @@ const LATE_BY_S = 2;
 const HOUR_S = 3_600;
 /** A step of the clock is noticed within these, and a schedule is looked for within one more. */
 const STEP_WITHIN_S = 16;
+/** The interval of both followers of the feed, and a second. */
+const FEED_WITHIN_S = 6;
 
 interface Case {
   readonly what: string;
@@ -121,6 +123,26 @@ describe('in a quiet store', { skip }, () => {
       await eventually(async () => (await server.isTrue(done, values)) || undefined, what);
     });
   }
+
+  test(`an event is sealed and fanned out within ${FEED_WITHIN_S} seconds once an older transaction has ended, though nothing changes`, async () => {
+    const { server, endpoint } = work;
+    const project = await server.createProject();
+    assert.equal((await project.post('/v1/tenant/webhooks', { url: endpoint.url, events: [] })).status, 201);
+    const older = await server.holdTransaction();
+    const smithId = await project.createSmith();
+    const ofSmith = `from events e where e.project_id = $1 and e.smith_id = $2 and e.type = 'smith.created'`;
+    const isTaken = (table: string) =>
+      server.isTrue(
+        `exists (select from ${table} t where t.project_id = $1 and t.event_id in (select e.id ${ofSmith}))`,
+        [project.projectId, smithId],
+      );
+    const taken = async () => [await isTaken('event_links'), await isTaken('webhook_deliveries')];
+    await server.pass(400);
+    assert.deepEqual(await taken(), [false, false], 'an older event could still come');
+    await older.end();
+    await server.pass(FEED_WITHIN_S);
+    await eventually(async () => (await taken()).every(Boolean) || undefined, 'the event is taken');
+  });
 
   test(`a schedule fires within ${STEP_WITHIN_S} seconds if the time of day steps beyond its time`, async () => {
     const { server } = work;

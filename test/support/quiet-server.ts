@@ -29,6 +29,8 @@ export interface QuietServer extends TestPlatform {
   stepClock(ms: number): void;
   /** Changes rows of the table on a connection of its own that ends at once, without a word to the server. */
   changeSilently(table: string, text: string, values: readonly unknown[]): Promise<void>;
+  /** Opens a transaction that has a number, and ends without a change. */
+  holdTransaction(): Promise<{ end(): Promise<void> }>;
   /** Whether this SQL is true; unseen by the server. */
   isTrue(text: string, values: readonly unknown[]): Promise<boolean>;
 }
@@ -127,6 +129,22 @@ export async function startQuietServer(
       await asLook(other).query({ text, values });
       await other.close();
       await eventually(async () => (await counted()) !== before || undefined, 'PostgreSQL counts the change');
+    },
+    async holdTransaction() {
+      const begun = Promise.withResolvers<void>();
+      const { promise: ending, resolve: end } = Promise.withResolvers<void>();
+      const ended = own.transaction(async (tx) => {
+        await tx.query({ text: 'select pg_current_xact_id()', values: [] });
+        begun.resolve();
+        await ending;
+      });
+      await Promise.race([begun.promise, ended]);
+      return {
+        end() {
+          end();
+          return ended;
+        },
+      };
     },
     async isTrue(text, values) {
       const { rows } = await own.query<{ answer: boolean }>({ text: `select ${text} as answer`, values });
