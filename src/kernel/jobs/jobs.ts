@@ -14,7 +14,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { PgBoss } from 'pg-boss';
 import type { Database, Executor } from '../db/database.ts';
-import { createPeriodicWorker, type PeriodicWorker } from '../periodic/periodic-worker.ts';
+import { createPeriodicWorker, type PeriodicWorker, SPARE_LOOK_MS } from '../periodic/periodic-worker.ts';
 import { adaptExecutor } from './boss-adapter.ts';
 import type { JobHandler, JobsLogger } from './job.ts';
 import { QueueRunner, SPARE_RUNS } from './queue-runner.ts';
@@ -208,6 +208,8 @@ class BossJobs implements Jobs {
       name: 'jobs that are ready',
       intervalMs: this.#options.pollIntervalMs ?? 2_000,
       store: this.#db,
+      // What changes in pg-boss's own tables is no use of the store.
+      quietMs: SPARE_LOOK_MS,
       pass: () => this.#wakeReady(),
       logger: this.#options.logger,
     });

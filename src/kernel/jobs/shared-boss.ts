@@ -12,8 +12,8 @@ import type { JobsLogger } from './job.ts';
 import { createMeasurements } from './stored-gauge.ts';
 import { createActiveIndex, createSupervision, type Supervision } from './supervision.ts';
 
-/** The schema in which pg-boss keeps its tables. */
-export const JOBS_SCHEMA = 'jobs';
+/** In which pg-boss keeps its tables. */
+const JOBS_SCHEMA = 'jobs';
 /** The id of none. */
 export const NO_JOB = '00000000-0000-0000-0000-000000000000';
 /** The queue by which pg-boss hands on what a schedule has made due. */
