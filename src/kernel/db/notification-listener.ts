@@ -11,7 +11,8 @@ import { checkChannel, type StoreLogger } from './session.ts';
 
 const reconnectBackoff = { firstMs: 100, longestMs: 5_000 } as const;
 /** A connection that was lost without an error is found by a query now and then. */
-const heartbeatIntervalMs = 15_000;
+/** What wake-ups are about that a half-open connection loses meanwhile is found by looks: see share-use.ts. */
+const heartbeatIntervalMs = 30_000;
 const heartbeatTimeoutMs = 5_000;
 
 interface Listener {
