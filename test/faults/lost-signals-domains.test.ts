@@ -9,10 +9,11 @@ import type { ZonePublisher } from '../../src/domains/dns/publisher.ts';
 import { unconfiguredPayments } from '../../src/domains/wallet/index.ts';
 import type { Payments } from '../../src/domains/wallet/payments/payments.ts';
 import { mintId } from '../../src/kernel/ids/ids.ts';
+import type { Jobs } from '../../src/kernel/jobs/jobs.ts';
 import { testServerUrl } from '../support/database.ts';
-import { NAMESERVERS, type TestWorkspace } from '../support/domains.ts';
+import { NAMESERVERS, startDomains, type TestDomains, type TestWorkspace } from '../support/domains.ts';
 import { pricesThatAsk } from '../support/prices.ts';
-import { type QuietDomains, startQuietDomains } from '../support/quiet-domains.ts';
+import { type QuietStore, startQuietStore } from '../support/quiet-store.ts';
 import { takingPublisher } from '../support/taking-publisher.ts';
 import { openTestLogger } from '../support/test-log.ts';
 
@@ -30,7 +31,7 @@ const publisher: ZonePublisher = {
   sign: async () => [{ keyTag: 1, algorithm: 13, digestType: 2, digest: 'AB'.repeat(32) }],
   async publish({ name }) {
     if (name !== nameserver.zone) return;
-    nameserver.askedAt.push(service.now());
+    nameserver.askedAt.push(store.clock.now());
     if (nameserver.isAway) throw new Error('the nameserver does not answer');
   },
 };
@@ -43,35 +44,57 @@ const payments: Payments = {
   lookUpCardPage: async () => ({ kind: 'saved', card: 'card_test' }),
 };
 
+/** pg-boss polls in real time; no job runs here. */
+const noJobs: Jobs = {
+  define: () => undefined,
+  schedule: () => undefined,
+  enqueue: async () => undefined,
+  start: async () => undefined,
+  stop: async () => undefined,
+};
+
 /** Of the group of tests that is running. */
-let service: QuietDomains;
+let store: QuietStore;
+let service: TestDomains;
 let notifier: Notifier;
 
 async function start(): Promise<void> {
-  service = await startQuietDomains({
-    payments,
-    publisher: () => publisher,
-    simulated: { autoRenewGraceDays: 45 },
-    mailer: { send: async () => undefined },
-    delegations: { find: async () => ({ nameservers: NAMESERVERS, ttlSeconds: 3_600 }) },
-    aliasTargets: {
-      find: async (target) => ({
-        answers: { A: { kind: 'found', values: ['192.0.2.1'], hidden: false, ttl: 3_600 }, AAAA: { kind: 'none' } },
-        names: [target],
-      }),
-    },
-    parts: {
-      prices: pricesThatAsk(['com']),
-      outbound: {
-        checkUrl: async (url) => new URL(url),
-        fetch: () => async () => new Response(null, { status: 204 }),
+  store = await startQuietStore();
+  service = await store.onClock(() =>
+    startDomains({
+      sharing: store,
+      clock: store.clock,
+      payments,
+      publisher: () => publisher,
+      simulated: { autoRenewGraceDays: 45 },
+      mailer: { send: async () => undefined },
+      delegations: { find: async () => ({ nameservers: NAMESERVERS, ttlSeconds: 3_600 }) },
+      aliasTargets: {
+        find: async (target) => ({
+          answers: { A: { kind: 'found', values: ['192.0.2.1'], hidden: false, ttl: 3_600 }, AAAA: { kind: 'none' } },
+          names: [target],
+        }),
       },
-    },
-  });
-  const { db } = service;
-  const options = { db, clock: service, host: '127.0.0.1', secondaries: [], logger: openTestLogger() };
-  notifier = service.onClock(() => createNotifier(options));
-  await service.onClock(() => notifier.start());
+      parts: {
+        jobs: noJobs,
+        prices: pricesThatAsk(['com']),
+        outbound: {
+          checkUrl: async (url) => new URL(url),
+          fetch: () => async () => new Response(null, { status: 204 }),
+        },
+      },
+    }),
+  );
+  const { db, clock } = store;
+  const options = { db, clock, host: '127.0.0.1', secondaries: [], logger: openTestLogger() };
+  notifier = store.onClock(() => createNotifier(options));
+  await store.onClock(() => notifier.start());
+}
+
+async function stop(): Promise<void> {
+  await notifier.stop();
+  await service.close();
+  await store.close();
 }
 
 let names = 0;
@@ -93,7 +116,7 @@ async function buyName(workspace?: TestWorkspace): Promise<string> {
 }
 
 async function readId(text: string, values: readonly unknown[]): Promise<string> {
-  const { rows } = await service.db.query<{ id: string }>({ text, values });
+  const { rows } = await store.db.query<{ id: string }>({ text, values });
   return rows[0]?.id ?? assert.fail(`no row: ${text}`);
 }
 
@@ -113,7 +136,7 @@ async function transferName(authCode: string, expectedStatus: number): Promise<s
 /** The workspace has a saved card, and less than the threshold. */
 async function makePoorWorkspace(): Promise<string> {
   const { workspaceId } = await service.createWorkspace();
-  await service.db.query({
+  await store.db.query({
     text: `insert into domains.auto_top_ups
       (workspace_id, customer_reference, card_reference, threshold_cents, amount_cents, monthly_limit_cents)
       values ($1, 'customer', 'card', 1000, 2000, 100000)`,
@@ -125,11 +148,11 @@ async function makePoorWorkspace(): Promise<string> {
 async function insertPayment(kind: string, state: string): Promise<string> {
   const { workspaceId } = await service.createWorkspace();
   const id = mintId('pay');
-  await service.db.query({
+  await store.db.query({
     text: `insert into domains.payments
       (workspace_id, id, kind, amount_cents, state, provider_reference, saved_card, created_at, updated_at)
       values ($1, $2, $3, 1190, $4, 'charge', '{"customer":"customer","card":"card"}', $5, $5)`,
-    values: [workspaceId, id, kind, state, service.now()],
+    values: [workspaceId, id, kind, state, store.clock.now()],
   });
   return id;
 }
@@ -369,33 +392,30 @@ const QUIETEN = [
 ];
 
 async function restQuietly(): Promise<void> {
-  await service.pass(5);
-  for (const text of QUIETEN) await service.db.query({ text, values: [] });
-  await service.rest();
+  await store.pass(5);
+  for (const text of QUIETEN) await store.db.query({ text, values: [] });
+  await store.rest();
 }
 
 /** Not every condition names the time. */
 const isDone = ({ done }: Case, values: readonly [id: string, dueAt: Date]) =>
-  service.isTrue(`$2::timestamptz is not null and ${done}`, values);
+  store.isTrue(`$2::timestamptz is not null and ${done}`, values);
 
 const skip = testServerUrl() === undefined ? 'set IRONCRAFT_TEST_DATABASE_URL to run these' : false;
 
 describe('an idle domain service', { skip }, () => {
   before(start);
-  after(async () => {
-    await notifier.stop();
-    await service.close();
-  });
+  after(stop);
 
   for (const work of CASES) {
     const { worker, interval, leave, prepare, within = CHECK_SECONDS + interval + 1 } = work;
     test(`the worker "${worker}" finds work that nobody told of within ${within} seconds`, async () => {
       const id = await prepare();
       await restQuietly();
-      const values = [id, service.now()] as const;
-      await service.changeSilently(leave, values);
+      const values = [id, store.clock.now()] as const;
+      await store.changeSilently(leave, values);
       assert.equal(await isDone(work, values), false, 'done before');
-      await service.pass(within);
+      await store.pass(within);
       assert.equal(await isDone(work, values), true, 'not done in time');
     });
   }
@@ -410,19 +430,16 @@ describe('a domain service in which nothing else happens', { skip }, () => {
     zoneId = await buyName();
     await restQuietly();
   });
-  after(async () => {
-    await notifier.stop();
-    await service.close();
-  });
+  after(stop);
 
   for (const work of DUE_CASES) {
     const { worker, interval, leave } = work;
     test(`the worker "${worker}" does in time what is due ${DUE_IN_SECONDS} seconds later`, async () => {
-      const values = [ids.get(work) ?? '', new Date(service.now().getTime() + DUE_IN_SECONDS * 1_000)] as const;
-      await service.change(leave, values);
-      await service.pass(DUE_IN_SECONDS - 1);
+      const values = [ids.get(work) ?? '', new Date(store.clock.now().getTime() + DUE_IN_SECONDS * 1_000)] as const;
+      await store.change(leave, values);
+      await store.pass(DUE_IN_SECONDS - 1);
       assert.equal(await isDone(work, values), false, 'done before');
-      await service.pass(3 + interval);
+      await store.pass(3 + interval);
       assert.equal(await isDone(work, values), true, 'not done in time');
     });
   }
@@ -431,33 +448,33 @@ describe('a domain service in which nothing else happens', { skip }, () => {
     const { askedAt } = nameserver;
     askedAt.length = 0;
     Object.assign(nameserver, { zone: await nameOf(zoneId), isAway: true });
-    await service.change(setZone('version = version + 1, updated_at = $2'), [zoneId, service.now()]);
-    await service.pass(70);
+    await store.change(setZone('version = version + 1, updated_at = $2'), [zoneId, store.clock.now()]);
+    await store.pass(70);
     nameserver.isAway = false;
     // The wait begins with a second, and doubles with each failure.
     const waitMs = 1_000 * 2 ** (askedAt.length - 1);
     const lastMs = askedAt.at(-1)?.getTime() ?? assert.fail('the zone was not published');
-    const leftSeconds = (lastMs + waitMs - service.now().getTime()) / 1_000;
+    const leftSeconds = (lastMs + waitMs - store.clock.now().getTime()) / 1_000;
     assert.ok(leftSeconds > 1, `${leftSeconds} seconds are left`);
     const isPublished = ofZone('published_version = version');
-    await service.pass(leftSeconds - 1);
-    assert.equal(await service.isTrue(isPublished, [zoneId]), false, 'published before');
-    await service.pass(2);
-    assert.equal(await service.isTrue(isPublished, [zoneId]), true, 'not published in time');
+    await store.pass(leftSeconds - 1);
+    assert.equal(await store.isTrue(isPublished, [zoneId]), false, 'published before');
+    await store.pass(2);
+    assert.equal(await store.isTrue(isPublished, [zoneId]), true, 'not published in time');
   });
 
   test('the messages of a registry are read when its queue is due', async () => {
-    const [queuedAt, dueAt] = [service.now(), new Date(service.now().getTime() + 50_000)];
-    await service.change(
+    const [queuedAt, dueAt] = [store.clock.now(), new Date(store.clock.now().getTime() + 50_000)];
+    await store.change(
       `insert into domains.registry_messages (registrar, queued_at, name, text, data)
         values ('ironcraft', $1, '', 'hello', '{"type":"announcement"}')`,
       [queuedAt],
     );
-    await service.change(`update domains.registry_duties set due_at = $1 where duty = 'messages'`, [dueAt]);
+    await store.change(`update domains.registry_duties set due_at = $1 where duty = 'messages'`, [dueAt]);
     const isRead = 'not exists (select from domains.registry_messages where queued_at = $1)';
-    await service.pass(49);
-    assert.equal(await service.isTrue(isRead, [queuedAt]), false, 'read before');
-    await service.pass(2);
-    assert.equal(await service.isTrue(isRead, [queuedAt]), true, 'not read in time');
+    await store.pass(49);
+    assert.equal(await store.isTrue(isRead, [queuedAt]), false, 'read before');
+    await store.pass(2);
+    assert.equal(await store.isTrue(isRead, [queuedAt]), true, 'not read in time');
   });
 });

@@ -19,8 +19,7 @@ interface Case {
   readonly intervalS: number;
   /** Makes what must be there before the server comes to rest; the values of the statements. */
   readonly prepare: (work: QuietWork) => Promise<readonly string[]>;
-  /** The table whose rows change, and the statement that changes them. */
-  readonly table: string;
+  /** The statement that changes a row. */
   readonly leave: string;
   /** SQL: the worker has found it. */
   readonly found: string;
@@ -33,7 +32,6 @@ const CASES: readonly Case[] = [
     worker: 'due schedules',
     intervalS: 1,
     prepare: ({ makeSchedule }) => makeSchedule(),
-    table: 'schedules',
     leave: `update schedules set next_fire_at = now() - interval '1 minute' where project_id = $1 and id = $2`,
     found: 'exists (select from schedule_fires where project_id = $1 and schedule_id = $2)',
   },
@@ -41,7 +39,6 @@ const CASES: readonly Case[] = [
     worker: 'schedule dispatcher',
     intervalS: 1,
     prepare: ({ makeSchedule }) => makeSchedule(),
-    table: 'schedule_queues',
     leave: queueFire('now()'),
     found: DONE.fire,
   },
@@ -49,7 +46,6 @@ const CASES: readonly Case[] = [
     worker: 'channel dispatcher',
     intervalS: 1,
     prepare: ({ makeAnsweredChat }) => makeAnsweredChat(),
-    table: 'channel_chats',
     leave: queueMessage('now()'),
     found: DONE.message,
   },
@@ -57,7 +53,6 @@ const CASES: readonly Case[] = [
     worker: 'channel sender',
     intervalS: 1,
     prepare: ({ makeAnsweredChat }) => makeAnsweredChat(),
-    table: 'channel_outboxes',
     leave: queuePart('now()'),
     found: DONE.part,
   },
@@ -65,7 +60,6 @@ const CASES: readonly Case[] = [
     worker: 'channel answers',
     intervalS: 3,
     prepare: ({ makeAnsweredChat }) => makeAnsweredChat(),
-    table: 'channel_answers',
     leave: `
       with gone as (
         delete from channel_parts where project_id = $1 and answer_id in (select id ${ANSWER})
@@ -77,7 +71,6 @@ const CASES: readonly Case[] = [
     worker: 'webhook dispatcher',
     intervalS: 1,
     prepare: ({ makeDelivery }) => makeDelivery(),
-    table: 'webhook_deliveries',
     leave: `update webhook_deliveries set status = 'pending', next_attempt_at = now() where project_id = $1 and id = $2`,
     found: DONE.delivery,
   },
@@ -87,7 +80,6 @@ const CASES: readonly Case[] = [
     worker: 'leave pauses',
     intervalS: 2,
     prepare: ({ makeQuestion }) => makeQuestion(),
-    table: 'approvals',
     leave: 'update approvals set expires_at = now() where project_id = $1 and run_id = $2',
     found: DONE.question,
   },
@@ -96,7 +88,6 @@ const CASES: readonly Case[] = [
     worker: 'jobs that are ready',
     intervalS: 2,
     prepare: async ({ server }) => [(await server.createProject()).projectId, randomUUID()],
-    table: 'projects',
     leave: `
       with about as (update projects set name = name where id = $1 returning id)
       insert into jobs.job (id, name) select $2::uuid, 'sweep-idempotency-keys' from about`,
@@ -119,7 +110,6 @@ const CASES: readonly Case[] = [
       });
       return [projectId, budget.id];
     },
-    table: 'budget_reservations',
     leave: 'update budget_reservations set expires_at = now() where project_id = $1 and budget_id = $2',
     found: '(select reserved_micros = 0 from budget_periods where project_id = $1 and budget_id = $2)',
     look: 'from budget_reservations where expires_at <= now()',
@@ -128,7 +118,6 @@ const CASES: readonly Case[] = [
     worker: 'end suspended calls',
     intervalS: 2,
     prepare: async ({ server }) => [(await server.createProject()).projectId],
-    table: 'mcp_suspended_calls',
     leave: `
       insert into mcp_suspended_calls (project_id, run_id, call_id, smith_id, server_id, revision, sealed_session)
       values ($1, 'run_gone', 'call_1', 'smith_1', 'server_1', 1, '')`,
@@ -139,7 +128,6 @@ const CASES: readonly Case[] = [
     worker: 'wallet payments',
     intervalS: 2,
     prepare: ({ makePaidPage }) => makePaidPage(),
-    table: 'wallet_payments',
     leave: 'update wallet_payments set next_look_at = now() where organization_id = $1 and id = $2',
     found: DONE.payment,
     look: 'update wallet_payments',
@@ -158,7 +146,6 @@ const CASES: readonly Case[] = [
       });
       return [projectId];
     },
-    table: 'channel_accounts',
     leave: `
       update channel_accounts set settings = settings || '{"polled_until":"2000-01-01T00:00:00Z"}' where project_id = $1`,
     found: `(select settings ->> 'polled_by' <> 'dead' from channel_accounts where project_id = $1)`,
@@ -171,7 +158,6 @@ function rewoundFollower(worker: string, name: string): Case {
     worker,
     intervalS: 5,
     prepare: async () => [name],
-    table: 'feed_followers',
     leave: `update feed_followers set cursor = '0/' where name = $1`,
     found: `(select cursor <> '0/' from feed_followers where name = $1)`,
   };
@@ -186,18 +172,18 @@ describe('a server that rests', { skip }, () => {
   });
   after(() => work.close());
 
-  for (const { worker, intervalS, prepare, table, leave, found, look } of CASES) {
+  for (const { worker, intervalS, prepare, leave, found, look } of CASES) {
     const withinS = ASKED_EACH_S + intervalS + SLACK_S;
     test(`the worker "${worker}" finds within ${withinS} seconds what is left without a word`, async () => {
-      const { server } = work;
+      const { store } = work;
       const values = await prepare(work);
-      await server.rest();
-      if (look !== undefined) await server.passUntilSent(look);
-      await server.changeSilently(table, leave, values);
-      assert.equal(await server.isTrue(found, values), false, 'before any time has passed');
-      await server.pass(withinS);
+      await store.rest();
+      if (look !== undefined) await store.passUntilSent(look);
+      await store.changeSilently(leave, values);
+      assert.equal(await store.isTrue(found, values), false, 'before any time has passed');
+      await store.pass(withinS);
       // The worker has found it by now. What it does may take real time.
-      await eventually(async () => (await server.isTrue(found, values)) || undefined, `${worker} finds it`);
+      await eventually(async () => (await store.isTrue(found, values)) || undefined, `${worker} finds it`);
     });
   }
 });

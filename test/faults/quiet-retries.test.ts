@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import type { Database } from '../../src/kernel/db/database.ts';
 import { testServerUrl } from '../support/database.ts';
 import { FAR_CRON } from '../support/far-cron.ts';
 import { eventually, makeSmith, question } from '../support/turns.ts';
@@ -101,6 +102,24 @@ const CASES: readonly Case[] = [
   },
 ];
 
+/** Opens a transaction that has a number, and ends without a change. */
+async function holdTransaction(db: Database): Promise<{ end(): Promise<void> }> {
+  const begun = Promise.withResolvers<void>();
+  const { promise: ending, resolve: end } = Promise.withResolvers<void>();
+  const ended = db.transaction(async (tx) => {
+    await tx.query({ text: 'select pg_current_xact_id()', values: [] });
+    begun.resolve();
+    await ending;
+  });
+  await Promise.race([begun.promise, ended]);
+  return {
+    end() {
+      end();
+      return ended;
+    },
+  };
+}
+
 const skip = testServerUrl() === undefined ? 'set IRONCRAFT_TEST_DATABASE_URL to run these' : false;
 
 describe('in a quiet store', { skip }, () => {
@@ -112,52 +131,51 @@ describe('in a quiet store', { skip }, () => {
 
   for (const { what, prepare, putOff, done } of CASES) {
     test(`${what} within ${LATE_BY_S} seconds of its time, and not before`, async () => {
-      const { server } = work;
+      const { store } = work;
       const values = await prepare(work);
-      const { rowCount } = await server.db.query({ text: putOff, values });
-      assert.equal(rowCount, 1);
-      await server.pass(DUE_IN_S - 1);
-      assert.equal(await server.isTrue(done, values), false, 'a second before');
-      await server.pass(1 + LATE_BY_S);
+      await store.change(putOff, values);
+      await store.pass(DUE_IN_S - 1);
+      assert.equal(await store.isTrue(done, values), false, 'a second before');
+      await store.pass(1 + LATE_BY_S);
       // It has begun by now, and takes real time.
-      await eventually(async () => (await server.isTrue(done, values)) || undefined, what);
+      await eventually(async () => (await store.isTrue(done, values)) || undefined, what);
     });
   }
 
   test(`an event is sealed and fanned out within ${FEED_WITHIN_S} seconds once an older transaction has ended, though nothing changes`, async () => {
-    const { server, endpoint } = work;
+    const { store, server, endpoint } = work;
     const project = await server.createProject();
     assert.equal((await project.post('/v1/tenant/webhooks', { url: endpoint.url, events: [] })).status, 201);
-    const older = await server.holdTransaction();
+    const older = await holdTransaction(store.outside);
     const smithId = await project.createSmith();
     const ofSmith = `from events e where e.project_id = $1 and e.smith_id = $2 and e.type = 'smith.created'`;
     const isTaken = (table: string) =>
-      server.isTrue(
+      store.isTrue(
         `exists (select from ${table} t where t.project_id = $1 and t.event_id in (select e.id ${ofSmith}))`,
         [project.projectId, smithId],
       );
     const taken = async () => [await isTaken('event_links'), await isTaken('webhook_deliveries')];
-    await server.pass(400);
+    await store.pass(400);
     assert.deepEqual(await taken(), [false, false], 'an older event could still come');
     await older.end();
-    await server.pass(FEED_WITHIN_S);
+    await store.pass(FEED_WITHIN_S);
     await eventually(async () => (await taken()).every(Boolean) || undefined, 'the event is taken');
   });
 
   test(`a schedule fires within ${STEP_WITHIN_S} seconds if the time of day steps beyond its time`, async () => {
-    const { server } = work;
+    const { store, server } = work;
     const { project, id: smithId } = await makeSmith(server);
     const schedule = { cron: FAR_CRON, ...question('Write 1 words') };
     const { body } = await project.post(`/v1/smiths/${smithId}/schedules`, schedule);
-    await server.db.query({
+    await store.db.query({
       text: `update schedules set next_fire_at = now() + interval '2 hours' where id = $1`,
       values: [body.id],
     });
-    await server.rest();
+    await store.rest();
     const fired = 'exists (select from schedule_fires where schedule_id = $1)';
-    server.stepClock(2 * HOUR_S * 1_000);
-    assert.equal(await server.isTrue(fired, [body.id]), false, 'before any time has passed');
-    await server.pass(STEP_WITHIN_S);
-    await eventually(async () => (await server.isTrue(fired, [body.id])) || undefined, 'the schedule fires');
+    store.stepClock(2 * HOUR_S * 1_000);
+    assert.equal(await store.isTrue(fired, [body.id]), false, 'before any time has passed');
+    await store.pass(STEP_WITHIN_S);
+    await eventually(async () => (await store.isTrue(fired, [body.id])) || undefined, 'the schedule fires');
   });
 });

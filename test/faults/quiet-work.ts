@@ -1,16 +1,19 @@
 /** A server that rests with work of each kind, as far as tests need it there before its time comes. Each gives its project's id and its own. */
 import assert from 'node:assert/strict';
+import { addSigningKey, makeSigningPair } from '../../src/platform/access/signing-keys.ts';
 import { FAR_CRON } from '../support/far-cron.ts';
-import { type QuietServer, startQuietServer } from '../support/quiet-server.ts';
+import { startPlatform, type TestPlatform } from '../support/platform.ts';
+import { type QuietStore, startQuietStore } from '../support/quiet-store.ts';
 import { createTestChannel, openTestProvider, saveTestAccount, TEST_KIND, writes } from '../support/test-channel.ts';
 import { createTestTools } from '../support/tools.ts';
-import { makeSmith, question } from '../support/turns.ts';
+import { eventually, makeSmith, question } from '../support/turns.ts';
 import { type Endpoint, openEndpoint } from '../support/webhook-endpoint.ts';
 
 type Ids = readonly [string, string];
 
 export interface QuietWork {
-  readonly server: QuietServer;
+  readonly store: QuietStore;
+  readonly server: TestPlatform;
   /** Where webhooks deliver. */
   readonly endpoint: Endpoint;
   /** A schedule whose time is far. */
@@ -79,19 +82,34 @@ export const DONE = {
 export async function startQuietWork(): Promise<QuietWork> {
   const provider = await openTestProvider();
   const endpoint = await openEndpoint();
-  const server = await startQuietServer((db) => ({
-    toolSources: [createTestTools().source],
-    channels: [createTestChannel(() => db)],
-    outboundAllow: ['127.0.0.1'],
-  }));
+  const store = await startQuietStore();
+  const { db } = store;
+  await addSigningKey(db, store.vault, await makeSigningPair());
+  const server = await store.onClock(() =>
+    startPlatform({
+      sharing: store,
+      toolSources: [createTestTools().source],
+      channels: [createTestChannel(() => db)],
+      outboundAllow: ['127.0.0.1'],
+    }),
+  );
   let chats = 0;
 
   async function readId(text: string, ownerId: string): Promise<string | undefined> {
-    const { rows } = await server.db.query<{ id: string }>({ text, values: [ownerId] });
+    const { rows } = await db.query<{ id: string }>({ text, values: [ownerId] });
     return rows[0]?.id;
   }
 
+  /** Lets time pass until there is one. */
+  function awaitId(text: string, ownerId: string, what: string): Promise<string> {
+    return eventually(async () => {
+      await store.pass(1);
+      return readId(text, ownerId);
+    }, what);
+  }
+
   return {
+    store,
     server,
     endpoint,
     async makeSchedule() {
@@ -104,7 +122,7 @@ export async function startQuietWork(): Promise<QuietWork> {
     async makeAnsweredChat() {
       const project = await server.createProject();
       const { projectId } = project;
-      const account = await saveTestAccount(server.db, projectId, provider);
+      const account = await saveTestAccount(db, projectId, provider);
       chats += 1;
       const address = String(10_000 + chats);
       const target = { type: 'smith', id: await project.createSmith() };
@@ -112,7 +130,7 @@ export async function startQuietWork(): Promise<QuietWork> {
       assert.equal(status, 201, text);
       await server.platform.messaging.accept(account, [writes(address, 'Write 1 words')]);
       const chatOfSent = `select chat_id as id from channel_answers where project_id = $1 and state = 'sent'`;
-      return [projectId, await server.passUntil(() => readId(chatOfSent, projectId), 'the message is answered')];
+      return [projectId, await awaitId(chatOfSent, projectId, 'the message is answered')];
     },
     async makeDelivery() {
       const project = await server.createProject();
@@ -121,7 +139,7 @@ export async function startQuietWork(): Promise<QuietWork> {
       assert.equal(status, 201, text);
       await project.createSmith();
       const attempted = `select id from webhook_deliveries where project_id = $1 and attempt_count = 1 order by id limit 1`;
-      return [projectId, await server.passUntil(() => readId(attempted, projectId), 'a delivery is attempted')];
+      return [projectId, await awaitId(attempted, projectId, 'a delivery is attempted')];
     },
     async makeQuestion() {
       const { ask, project } = await makeSmith(server);
@@ -140,6 +158,7 @@ export async function startQuietWork(): Promise<QuietWork> {
     },
     async close() {
       await server.close();
+      await store.close();
       await Promise.all([provider.close(), endpoint.close()]);
     },
   };
