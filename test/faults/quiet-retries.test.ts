@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { Database } from '../../src/kernel/db/database.ts';
+import { LEASE_SECONDS } from '../../src/platform/engine/store/replica.ts';
 import { testServerUrl } from '../support/database.ts';
 import { FAR_CRON } from '../support/far-cron.ts';
 import { eventually, makeSmith, question } from '../support/turns.ts';
@@ -84,6 +85,17 @@ const CASES: readonly Case[] = [
     what: 'a question that nobody answers expires',
     prepare: ({ makeQuestion }) => makeQuestion(),
     putOff: `update approvals set expires_at = ${DUE} where project_id = $1 and run_id = $2`,
+    done: DONE.question,
+  },
+  {
+    what: 'a question that only a replica can carry on which has died is closed',
+    prepare: ({ makeQuestion }) => makeQuestion(),
+    putOff: `
+      with silent as (
+        insert into replicas (id, heartbeat_at, resting)
+        values ('rep_silent', ${DUE} - interval '${LEASE_SECONDS} seconds', true) returning id
+      )
+      update approvals set holder = silent.id from silent where project_id = $1 and run_id = $2`,
     done: DONE.question,
   },
   ...(['created', 'retry'] as const).map((state) => ({

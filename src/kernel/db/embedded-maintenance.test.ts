@@ -13,7 +13,7 @@ function createScene(needs: { small?: string[]; large?: string[] }) {
   let looks = 0;
   const left = { small: needs.small ?? [], large: needs.large ?? [] };
   const describe = (table: string, bytes: number) => ({
-    ...{ table, bytes, liveRows: 0, deadRows: 5_000, insertedSinceVacuum: 0, plannedRows: 0, age: 0 },
+    ...{ table, bytes, liveRows: 0, deadRows: 5_000, plannedRows: 0, age: 0 },
   });
   const answer = (text: string): object[] => {
     if (text.includes('pg_control_checkpoint')) return [{ bytes: 0 }];

@@ -18,11 +18,10 @@ import type { StoreLogger } from './session.ts';
 const STATEMENTS_A_PASS = 500;
 const PASS_AFTER_MS = 1_000;
 const NEXT_PASS_MS = 100;
-/** A store is quiet when it has run fewer statements than this a second for so long. */
-const QUIET_STATEMENTS_A_SECOND = 10;
-const QUIET_MS = 10_000;
-/** The same between two large tables of a quiet store. */
-const STILL_QUIET_MS = 1_000;
+/** A store is quiet when it has run no more statements in this time. */
+const QUIET = { statements: 100, ms: 10_000 } as const;
+/** Between two large tables it still is. */
+const STILL_QUIET = { statements: 50, ms: 1_000 } as const;
 
 export interface EmbeddedMaintenance {
   /** Call for each statement and each transaction. */
@@ -43,7 +42,7 @@ class Maintenance implements EmbeddedMaintenance {
   #nextPass: Timer | undefined;
   #quietLook: Timer | undefined;
   #isQuiet = false;
-  /** A large table was the last that was done. */
+  /** It was when somebody last looked. */
   #wasQuiet = false;
   /** Since statements asked for a pass: what has been done and did not help is not done again. */
   #done = new Set<string>();
@@ -88,19 +87,19 @@ class Maintenance implements EmbeddedMaintenance {
     if (task !== undefined) {
       this.#done.add(nameTask(task));
       await runTask(this.#db, task);
-      this.#wasQuiet = task.kind === 'tidy';
       this.#passAfter(NEXT_PASS_MS);
-    } else if (waits) this.#lookWhetherQuiet(this.#wasQuiet ? STILL_QUIET_MS : QUIET_MS);
+    } else if (waits) this.#lookWhetherQuiet(this.#wasQuiet ? STILL_QUIET : QUIET);
   }
 
-  #lookWhetherQuiet(forMs: number): void {
-    const statements = this.#statements;
+  #lookWhetherQuiet({ statements, ms }: typeof QUIET | typeof STILL_QUIET): void {
+    const before = this.#statements;
     this.#quietLook ??= setTimer(() => {
       this.#quietLook = undefined;
-      this.#isQuiet = this.#statements - statements < (QUIET_STATEMENTS_A_SECOND * forMs) / 1_000;
+      this.#isQuiet = this.#statements - before <= statements;
+      this.#wasQuiet = this.#isQuiet;
       if (this.#isQuiet) this.#worker.wake();
-      else this.#lookWhetherQuiet(QUIET_MS);
-    }, forMs);
+      else this.#lookWhetherQuiet(QUIET);
+    }, ms);
   }
 }
 

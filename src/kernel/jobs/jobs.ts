@@ -220,7 +220,7 @@ class BossJobs implements Jobs {
     const { names, nextInMs } = await findReadyQueues(this.#db, [...this.#runners.keys()]);
     if (names.length > 0) this.#held?.expectJob();
     for (const name of names) this.#runners.get(name)?.wake();
-    return nextInMs;
+    return names.length > 0 ? 0 : nextInMs;
   }
 
   async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {

@@ -37,8 +37,8 @@ export interface Planner {
   lookAt(chat: ChatPlace): void;
   /** A run of a channel rests. */
   runRested(run: RunOfAnswer): void;
-  /** Looks for what nobody has planned. */
-  sweep(signal: AbortSignal): Promise<void>;
+  /** Looks for what nobody has planned. Resolves with 0 where it has found some: what cannot be planned now is tried again soon. */
+  sweep(signal: AbortSignal): Promise<number | undefined>;
   stop(): Promise<void>;
 }
 
@@ -121,10 +121,11 @@ export function createPlanner(deps: PlannerDependencies): Planner {
     },
     async sweep(signal) {
       const forgotten = await listForgotten(db, CHATS_A_SWEEP);
-      if (signal.aborted || forgotten.length === 0) return;
+      if (signal.aborted || forgotten.length === 0) return undefined;
       chats.push(...forgotten);
       plan();
       await planning;
+      return 0;
     },
     async stop() {
       stopping.abort(new Error('this server stops'));

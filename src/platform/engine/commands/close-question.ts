@@ -47,12 +47,18 @@ export async function findQuestionsToClose(db: Database, after: OpenQuestion | u
   return rows;
 }
 
-/** Milliseconds until the first question expires of those that have not; undefined where none is open. */
-export async function readNextExpiry(db: Database): Promise<number | undefined> {
+/** Milliseconds until the first question is to be closed of those that are not yet; undefined where there is none. */
+export async function readNextClosing(db: Database): Promise<number | undefined> {
   const { rows } = await db.query<{ wait_ms: number | null }>({
     text: `
-      select 1000 * extract(epoch from min(expires_at) - now())::float8 as wait_ms
-      from approvals where status = 'pending' and expires_at > now()`,
+      select 1000 * extract(epoch from min(close_at) - now())::float8 as wait_ms
+      from (
+        select least(a.expires_at, (
+          select p.heartbeat_at + interval '${LEASE_SECONDS} seconds' from replicas p where p.id = a.holder and not p.leaving
+        )) as close_at
+        from approvals a where a.status = 'pending' and a.expires_at is not null
+      ) open
+      where close_at > now()`,
     values: [],
   });
   return rows[0]?.wait_ms ?? undefined;

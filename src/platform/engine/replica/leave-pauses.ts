@@ -6,7 +6,7 @@ import type { Database } from '../../../kernel/db/database.ts';
 import { isStorageFault } from '../../../kernel/http/storage-faults.ts';
 import type { Logger } from '../../../kernel/log/log.ts';
 import { createPeriodicWorker, type PeriodicWorker } from '../../../kernel/periodic/periodic-worker.ts';
-import { closeQuestion, findQuestionsToClose, readNextExpiry } from '../commands/close-question.ts';
+import { closeQuestion, findQuestionsToClose, readNextClosing } from '../commands/close-question.ts';
 import type { LeftPauseOutcome } from '../commands/go-on-by-itself.ts';
 import { resumeConnected } from '../commands/resume-connected.ts';
 import { findConnectedRuns } from '../store/connection-waits.ts';
@@ -34,9 +34,9 @@ export function createPauseLeaver(deps: PauseLeaverDependencies): PeriodicWorker
     store: deps.db,
     logger: deps.logger,
     async pass(signal) {
-      await leaveAll(deps, { find: findQuestionsToClose, leave: closeQuestion }, signal);
-      await leaveAll(deps, { find: findConnectedRuns, leave: resumeConnected }, signal);
-      return readNextExpiry(deps.db);
+      const closed = await leaveAll(deps, { find: findQuestionsToClose, leave: closeQuestion }, signal);
+      const connected = await leaveAll(deps, { find: findConnectedRuns, leave: resumeConnected }, signal);
+      return closed + connected > 0 ? 0 : readNextClosing(deps.db);
     },
   });
 }
@@ -47,17 +47,21 @@ interface Reason<Run extends PausedRun> {
   readonly leave: (db: Database, run: Run) => Promise<LeftPauseOutcome>;
 }
 
+/** How many there were. */
 async function leaveAll<Run extends PausedRun>(
   deps: PauseLeaverDependencies,
   reason: Reason<Run>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
+  let count = 0;
   for (let last: Run | undefined; !signal.aborted; ) {
     const runs = await reason.find(deps.db, last);
     for (const run of runs) await leaveOne(deps, run, reason);
+    count += runs.length;
     last = runs.at(-1);
-    if (last === undefined) return;
+    if (last === undefined) break;
   }
+  return count;
 }
 
 /** One that cannot go on is tried again in the next pass, and keeps nobody else waiting. */
