@@ -41,8 +41,10 @@ export async function followStored(db: Database, follower: StoredFollower, signa
 async function hasNews(db: Database, name: string): Promise<boolean> {
   const { rows } = await db.query<{ has_news: boolean }>({
     text: `
-      select place.number > pg_snapshot_xmax(pg_current_snapshot())
-        or exists (select from events e where (e.written_by, e.id) > (place.number, place.id)) as has_news
+      -- The last event of all, by its index: where none is behind the place, to look for one may read all of the table.
+      select place.number > pg_snapshot_xmax(pg_current_snapshot()) or coalesce((
+          select (e.written_by, e.id) > (place.number, place.id) from events e order by e.written_by desc, e.id desc limit 1
+        ), false) as has_news
       from feed_followers f
       cross join lateral (
         select split_part(f.cursor, '/', 1)::xid8 as number, substr(f.cursor, strpos(f.cursor, '/') + 1) as id
