@@ -41,8 +41,8 @@ interface Scene {
   readonly random: Random;
 }
 
-/** What has begun. `done` is SQL, $1 is `id`. */
-interface Begun {
+/** Work that was started. `done` is SQL, $1 is `id`. */
+interface StartedWork {
   readonly what: string;
   readonly id: string;
   readonly done: string;
@@ -99,7 +99,7 @@ async function dropNotifications(db: Database): Promise<void> {
 async function untilDone(
   t: { diagnostic(message: string): void },
   { db }: Scene,
-  { what, id, done, withinMs }: Begun,
+  { what, id, done, withinMs }: StartedWork,
 ): Promise<void> {
   const startedMs = performance.now();
   const isDone = async () => {
@@ -111,7 +111,7 @@ async function untilDone(
 }
 
 /** Each run tells of its end, whose event is delivered. */
-async function beginTurn({ fleet, servers, random }: Scene): Promise<Begun> {
+async function beginTurn({ fleet, servers, random }: Scene): Promise<StartedWork> {
   const project = fleet.project(random.pick(servers));
   const id = await smithOf(project, await project.createSmith()).begin('Write 3 words');
   return {
@@ -124,7 +124,7 @@ async function beginTurn({ fleet, servers, random }: Scene): Promise<Begun> {
   };
 }
 
-async function makeSchedule({ fleet, servers, random }: Scene): Promise<(scene: Scene) => Promise<Begun>> {
+async function makeSchedule({ fleet, servers, random }: Scene): Promise<(scene: Scene) => Promise<StartedWork>> {
   const project = fleet.project(random.pick(servers));
   const path = `/v1/smiths/${await project.createSmith()}/schedules`;
   const { status, body, text } = await project.post(path, { cron: FAR_CRON, ...question('Write 3 words') });
@@ -136,7 +136,7 @@ async function makeSchedule({ fleet, servers, random }: Scene): Promise<(scene: 
       dueInS,
     ]);
     return {
-      what: `a schedule that was due in ${dueInS} s has begun its turn`,
+      what: `a schedule that was due in ${dueInS} s has started its turn`,
       id: body.id,
       done: `exists (select from schedule_fires where schedule_id = $1 and status = 'started')`,
       withinMs: dueInS * 1_000 + LATE_BY_MS + SCHEDULE_INTERVALS_MS,
@@ -145,7 +145,7 @@ async function makeSchedule({ fleet, servers, random }: Scene): Promise<(scene: 
 }
 
 /** A delivery comes due once more; half of them fail at first. */
-async function leaveDelivery(scene: Scene): Promise<Begun> {
+async function leaveDelivery(scene: Scene): Promise<StartedWork> {
   const { db, endpoint, random } = scene;
   const { rows } = await db.query<{ id: string }>({
     text: `select id from webhook_deliveries where status = 'succeeded' order by id limit 1`,

@@ -116,14 +116,14 @@ const CASES: readonly Case[] = [
 
 /** Opens a transaction that has a number, and ends without a change. */
 async function holdTransaction(db: Database): Promise<{ end(): Promise<void> }> {
-  const begun = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
   const { promise: ending, resolve: end } = Promise.withResolvers<void>();
   const ended = db.transaction(async (tx) => {
     await tx.query({ text: 'select pg_current_xact_id()', values: [] });
-    begun.resolve();
+    started.resolve();
     await ending;
   });
-  await Promise.race([begun.promise, ended]);
+  await Promise.race([started.promise, ended]);
   return {
     end() {
       end();
@@ -149,7 +149,7 @@ describe('in a quiet store', { skip }, () => {
       await store.pass(DUE_IN_S - 1);
       assert.equal(await store.isTrue(done, values), false, 'a second before');
       await store.pass(1 + LATE_BY_S);
-      // It has begun by now, and takes real time.
+      // The work has started by now, and ends in real time.
       await eventually(async () => (await store.isTrue(done, values)) || undefined, what);
     });
   }

@@ -45,7 +45,7 @@ export interface QuietStore {
 const POOL_SIZE = 6;
 /** Turns of the event loop without a statement, after which the services count as idle. */
 const IDLE_TURNS = 4;
-/** Work that was begun has ended by then. */
+/** Work that was started has ended by then. */
 const LAST_WORK_SECONDS = 30;
 /** Waits that double from a few seconds on have reached five minutes by then, and the next pass of nearly all workers is far away. */
 const REST_SECONDS = 745;
@@ -59,7 +59,7 @@ export async function startQuietStore(): Promise<QuietStore> {
   await setDatabaseTime(clock.now());
   // Its use of the store waits by the clock, too.
   const db = await onClock(() => connectServer({ url, poolSize: POOL_SIZE, bookkeeping: bookkeepingTables }));
-  const { begun, underWay } = noteStatements(db);
+  const { sent, underWay } = noteStatements(db);
   let settled = 0;
   let heard = Promise.withResolvers<void>();
   // Not on the clock: the connection that listens waits for its server in real time.
@@ -82,9 +82,9 @@ export async function startQuietStore(): Promise<QuietStore> {
 
   async function settle(): Promise<void> {
     await untilIdle();
-    // A statement may have sent a notification, and whoever hears it may begin another.
-    while (settled !== begun.length) {
-      settled = begun.length;
+    // A statement may have sent a notification, and what hears it may send another.
+    while (settled !== sent.length) {
+      settled = sent.length;
       await hearAll();
       await untilIdle();
     }
@@ -119,8 +119,8 @@ export async function startQuietStore(): Promise<QuietStore> {
       await pass(REST_SECONDS);
     },
     async passUntilSent(part) {
-      const from = begun.length;
-      for (let passed = 0; !begun.slice(from).some((text) => text.includes(part)); passed += 1) {
+      const from = sent.length;
+      for (let passed = 0; !sent.slice(from).some((text) => text.includes(part)); passed += 1) {
         assert.ok(passed < REST_SECONDS, `no service has sent "${part}"`);
         await pass(1);
       }
@@ -185,10 +185,10 @@ function createSteppedClock() {
 /** Those of the store's own are among them, such as its questions for row changes, as it calls itself by these methods. */
 function noteStatements(db: Database) {
   /** Texts of the statements outside of transactions, and an entry for each transaction. */
-  const begun: string[] = [];
+  const sent: string[] = [];
   const underWay = new Set<Promise<unknown>>();
   const note = <T>(text: string, work: Promise<T>): Promise<T> => {
-    begun.push(text);
+    sent.push(text);
     underWay.add(work);
     const end = () => void underWay.delete(work);
     work.then(end, end);
@@ -199,7 +199,7 @@ function noteStatements(db: Database) {
     query: (statement: Statement) => note(statement.text, query.call(db, statement)),
     transaction: (work: (tx: Transaction) => Promise<unknown>) => note('begin', transaction.call(db, work)),
   });
-  return { begun, underWay };
+  return { sent, underWay };
 }
 
 /** From now on the time of the database is what it is told: that of a sequence, which no session has to be opened anew for. */

@@ -32,7 +32,7 @@ interface HeldDuty {
 
 /**
  * Does it where it is due and nobody else does. After a pass that found nothing to do the next one is later, each time. Resolves with the
- * milliseconds until then, or until the lease of whoever does it ends.
+ * milliseconds until then, or until the lease of the process that does it ends.
  */
 export async function doDuty(
   { clock, db }: { readonly db: Executor; readonly clock: Clock },

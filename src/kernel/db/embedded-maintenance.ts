@@ -18,9 +18,9 @@ import type { StoreLogger } from './session.ts';
 const STATEMENTS_A_PASS = 500;
 const PASS_AFTER_MS = 1_000;
 const NEXT_PASS_MS = 100;
-/** A store is quiet when it has run no more statements in this time. */
+/** A store is quiet when it has run at most so many statements in this time. */
 const QUIET = { statements: 100, ms: 10_000 } as const;
-/** Between two large tables it still is. */
+/** A quiet store stays quiet, between two large tables, while it runs at most so many in this time. */
 const STILL_QUIET = { statements: 50, ms: 1_000 } as const;
 
 export interface EmbeddedMaintenance {
@@ -42,7 +42,7 @@ class Maintenance implements EmbeddedMaintenance {
   #nextPass: Timer | undefined;
   #quietLook: Timer | undefined;
   #isQuiet = false;
-  /** It was when somebody last looked. */
+  /** Whether the store was quiet at the last look. */
   #wasQuiet = false;
   /** Since statements asked for a pass: what has been done and did not help is not done again. */
   #done = new Set<string>();

@@ -6,7 +6,7 @@ const CHANGES = /\binsert\s+into\b|\bdelete\s+from\b|(?<!\bfor\s)(?<!\bkey\s)\bu
 const REMEMBERED = 4_000;
 const known = new Map<string, boolean>();
 
-/** It begins with the change, so that its count is that of the rows it has changed. */
+/** A statement that begins with the change: its row count is that of the rows it has changed. */
 const IS_CHANGE = /^\s*(?:insert|update|delete)\b/i;
 
 /** By its text: what a function of the store changes is not seen. `answer`: undefined where it failed. */

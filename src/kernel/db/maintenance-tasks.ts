@@ -94,7 +94,7 @@ function hasGrown({ liveRows, plannedRows }: TableNeeds): boolean {
   return liveRows > GROWN_ROWS + (1 + GROWN_SHARE) * Math.max(plannedRows, 0);
 }
 
-/** Not for new rows alone, as PostgreSQL has it: that takes seconds of a table that is only added to, and makes nothing here faster. */
+/** New rows alone are no reason, as they are for PostgreSQL: a table that is only added to takes seconds to vacuum, and nothing here becomes faster. */
 function canWait({ deadRows, liveRows, age }: TableNeeds): boolean {
   return deadRows > LARGE_ROWS + DEAD_SHARE * liveRows || age > OLD_AGE;
 }
@@ -119,7 +119,7 @@ async function writeCommand(
   { kind, table }: Exclude<MaintenanceTask, { kind: 'checkpoint' }>,
 ): Promise<string> {
   if (kind !== 'analyze') return `${kind === 'tidy' ? 'vacuum (analyze)' : kind} ${table}`;
-  // Those that statements look for. The others are JSON for the most part, and take longer than all the rest.
+  // Only the columns that statements search by: the others are mostly JSON, and take longer than all the rest.
   const { rows } = await db.query<{ columns: string | null }>({
     text: `
       select string_agg(quote_ident(attname), ', ') as columns from pg_attribute a

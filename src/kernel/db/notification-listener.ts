@@ -10,8 +10,7 @@ import { backoffMs } from '../retry/backoff.ts';
 import { checkChannel, type StoreLogger } from './session.ts';
 
 const reconnectBackoff = { firstMs: 100, longestMs: 5_000 } as const;
-/** A connection that was lost without an error is found by a query now and then. */
-/** What wake-ups are about that a half-open connection loses meanwhile is found by looks: see share-use.ts. */
+/** A query now and then finds a connection that was lost without an error. Workers find by themselves what its wake-ups were about (share-use.ts). */
 const heartbeatIntervalMs = 30_000;
 const heartbeatTimeoutMs = 5_000;
 

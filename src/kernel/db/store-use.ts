@@ -16,7 +16,7 @@ const LEAST_STEP_MS = 1_000;
 export class StoreUse {
   #count = 0;
   #waiting = new Set<() => void>();
-  /** Whoever waits may be on another clock. */
+  /** Callers that wait may be on another clock. */
   protected readonly inOwnContext = AsyncLocalStorage.snapshot();
   #checks: Timer | undefined;
   #clockAheadMs = clockAheadMs();
@@ -32,7 +32,7 @@ export class StoreUse {
     this.noteHere();
   }
 
-  /** The same, of which no other process need be told. */
+  /** As `note`, without telling other processes. */
   protected noteHere(): void {
     this.#count += 1;
     if (this.#waiting.size === 0) return;

@@ -1,6 +1,6 @@
 /**
  * pg-boss, one instance of it for all services of a process: each instance looks at all queues, schedules and running jobs of the
- * store, whoever has defined them.
+ * store, whichever service has defined them.
  */
 import type { PgBoss } from 'pg-boss';
 import type { Database } from '../db/database.ts';
